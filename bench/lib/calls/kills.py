@@ -12,10 +12,8 @@ from .moment import Moment, before
 from .truth import of_lines, of_tables
 
 # What is killed, with its share of the kills.
-CHAINS = (("convert", "ours", 4), ("load", "ours", 5), ("load", "server", 4), ("innodb", "both", 4), ("myisam", "both", 3))
+CHAINS = (("convert", "ours", 4), ("load", "ours", 5), ("load", "server", 4), ("dispatch", "both", 7))
 SHORTEST_S = 0.05
-# Dispatches, by the engine of the source.
-DISPATCHES = ("innodb", "myisam")
 # So often is a chain begun anew until all of its kills counted.
 ATTEMPTS = 30
 
@@ -99,9 +97,8 @@ class Kills:
             return
         if os.path.exists(scene.rejects):
             os.remove(scene.rejects)
-        if what in DISPATCHES:
+        if what == "dispatch":
             desk.ours(*scene.load("--no-audit"))
-            desk.sql(f"ALTER TABLE calls ENGINE={what}")
 
     def words(self, what, killed=False):
         scene, flags = self.scene, ["--no-audit"] if killed else []
@@ -115,4 +112,4 @@ class Kills:
             rejects = desk.path("csv", "calls.rejects")
             return scene.truth.hold(of_lines(desk.path("csv", "calls.csv")), rejects if os.path.exists(rejects) else None)
         desk.alone()
-        return scene.truth.hold(of_tables(desk, desk.tables("calls%")), scene.rejects, dispatched=what in DISPATCHES)
+        return scene.truth.hold(of_tables(desk, desk.tables("calls%")), scene.rejects, dispatched=what == "dispatch")

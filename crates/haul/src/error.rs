@@ -1,13 +1,21 @@
 //! What goes wrong while data is carried.
 
-use crate::audit::AuditError;
-use crate::export::ExportError;
 use crate::layout::LayoutFileError;
-use crate::load::LoadError;
-use crate::table::TableError;
 use evenkeel_site::server::TargetError;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Something that is refused, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Refused {
+    pub what: String,
+    pub hint: &'static str,
+}
+
+pub(crate) fn refused(what: impl Into<String>, hint: &'static str) -> Refused {
+    Refused { what: what.into(), hint }
+}
 
 /// What ends a conversion. Records that do not fit are no error.
 #[derive(Debug, thiserror::Error)]
@@ -18,18 +26,14 @@ pub enum HaulError {
     /// A layout file that cannot be.
     #[error(transparent)]
     Layout(#[from] LayoutFileError),
-    /// A table that cannot hold the records.
+    /// What is asked for cannot be.
     #[error(transparent)]
-    Table(#[from] TableError),
-    /// Files that cannot be held against tables.
+    Refused(#[from] Refused),
+    /// What is asked for cannot be with this file, and may be with others.
     #[error(transparent)]
-    Audit(#[from] AuditError),
-    /// Tables that cannot be exported, or files that are no export.
-    #[error(transparent)]
-    Export(#[from] ExportError),
-    /// What ends a load.
-    #[error(transparent)]
-    Load(#[from] LoadError),
+    File(Refused),
+    #[error("another load into {0} is under way")]
+    Busy(String),
     /// What the server said.
     #[error(transparent)]
     Server(#[from] TargetError),
@@ -71,10 +75,8 @@ impl HaulError {
     /// What to do about it, where that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Table(error) => Some(error.hint()),
-            Self::Load(error) => Some(error.hint()),
-            Self::Audit(error) => Some(error.hint()),
-            Self::Export(error) => Some(error.hint()),
+            Self::Refused(refused) | Self::File(refused) => Some(refused.hint),
+            Self::Busy(_) => Some("wait until it is done; SHOW PROCESSLIST names the connections"),
             Self::Server(error) => error.hint(),
             Self::Pattern { .. } => Some("as '*.cdr*', in quotes"),
             Self::Taken { .. } => Some(

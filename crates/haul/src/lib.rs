@@ -18,8 +18,18 @@ pub mod input;
 pub mod keys;
 pub mod layout;
 pub mod load;
+mod progress;
 mod session;
 pub mod table;
 pub mod watch;
 
-pub use error::HaulError;
+pub(crate) use error::refused;
+pub use error::{HaulError, Refused};
+pub use progress::{Progress, Step};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a mutex guards, also where a thread that had it panicked: that ends its work anyway.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

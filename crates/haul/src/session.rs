@@ -2,6 +2,7 @@
 
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Opens a connection that may idle as long as files are read, and whose statements are committed one by one.
 pub(crate) fn connect(target: &Target, stop: &Stop) -> Result<Control, TargetError> {
@@ -32,4 +33,13 @@ pub(crate) fn settle(control: &mut Control) -> Result<(), TargetError> {
         }
     }
     Ok(())
+}
+
+/// Keeps others from the same work on a table as long as the connection lasts; false where somebody else is at it for longer than so many
+/// seconds. The name is as short as names of locks are, which belong to the whole server.
+pub(crate) fn lock(control: &mut Control, work: &str, table: &str, wait_s: u32) -> Result<bool, TargetError> {
+    let database = control.query_value("SELECT DATABASE()")?.unwrap_or_default();
+    let hash = xxh3_64(format!("{database}\0{table}").as_bytes());
+    let got = control.query_value(&format!("SELECT GET_LOCK('evenkeel_{work}_{hash:016x}', {wait_s})"))?;
+    Ok(got.as_deref() == Some("1"))
 }

@@ -105,7 +105,7 @@ fn no_output_takes_the_place_of_an_input_or_of_what_became_of_another() {
     let at = |name: &str| records.path(name);
     let (calls, layout, before) = (at("calls"), at("calls.toml"), records.read("calls"));
     let pipe = refused(records.home(), &["cdr", "convert", "-", "--layout", &layout, "--into", &at("csv")]);
-    assert!(pipe.contains("standard input is a pipe, which cannot be read again"), "{pipe}");
+    assert!(pipe.contains("/dev/stdin is a pipe, which cannot be read again"), "{pipe}");
     for day in ["one", "two"] {
         fs::create_dir(at(day)).expect("a folder");
     }

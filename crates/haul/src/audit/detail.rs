@@ -2,13 +2,12 @@
 
 use super::canon::{Canon, Scratch, values_of};
 use super::finding::{Changed, Finding, Found, Kind};
-use super::progress::Step;
 use super::refused;
 use super::sweep::{Far, Sides, beside};
-use crate::HaulError;
 use crate::blocks::{Blocks, records};
 use crate::input::{self, Identity};
 use crate::keys::Place;
+use crate::{HaulError, Step};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::RecordType;
 use std::collections::BTreeMap;
@@ -59,9 +58,9 @@ fn read_records(
         }
         let opened = input::open(input, 0)?;
         let mut blocks = Blocks::new(opened.stream, of.file.separator, 0);
-        while let Some(offset) = blocks.next(&mut block).map_err(HaulError::io("read", input.path()))? {
+        while let Some(offset) = blocks.next(&mut block).map_err(HaulError::io("read", input))? {
             if of.stop.is_set() || far.failed.load(Ordering::Relaxed) {
-                return Err(HaulError::Stopped { path: input.path().to_owned(), at: offset });
+                return Err(HaulError::Stopped { path: input.to_owned(), at: offset });
             }
             for (at, record) in records(&block, of.file.separator) {
                 let place = Place { input: number, offset: offset + at as u64 };
@@ -75,8 +74,8 @@ fn read_records(
                 break;
             }
         }
-        if Identity::of(input.path()) != *identity {
-            return Err(input.changed(0));
+        if Identity::of(input) != *identity {
+            return Err(input::changed(input, 0));
         }
     }
     Ok(())
@@ -104,7 +103,6 @@ fn read_rows(
             if far.failed.load(Ordering::Relaxed) {
                 return Err(io::Error::other("the other side failed"));
             }
-            far.rows.fetch_add(1, Ordering::Relaxed);
             let hashes = sides.canon.row(row.texts(), &mut scratch).map_err(io::Error::other)?;
             if let Some(values @ None) = wanted.get_mut(&(hashes.group, hashes.row)) {
                 let found = row.texts().map(|value| value.map(|value| value.map(Vec::from)));
@@ -126,7 +124,7 @@ fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Finding {
     let input = found.record.and_then(|place| sides.records.inputs.get(place.input as usize));
     let file = input.map(|input| match (found.kind, sides.rejects) {
         (Kind::GarbledReject, Some(rejects)) => refused::path(rejects, input, sides.records.inputs),
-        _ => input.path().to_owned(),
+        _ => input.to_owned(),
     });
     let table = found.row.and_then(|(_, _, number)| sides.tables.found.get(usize::try_from(number).ok()?));
     let changed = match (found.kind, record, row) {

@@ -8,11 +8,12 @@ use crate::HaulError;
 use crate::blocks::{Blocks, records};
 use crate::convert::pool::{self, Sink, Work};
 use crate::dispatch::Day;
-use crate::input::{self, Identity, Input};
+use crate::input::{self, Identity};
 use crate::keys::{self, Place, Seen};
 use crate::layout::LayoutFile;
 use evenkeel_os::stop::Stop;
 use evenkeel_wire::record::Layout;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
@@ -20,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) struct Records<'a> {
     pub file: &'a LayoutFile,
     pub record_type: usize,
-    pub inputs: &'a [Input],
+    pub inputs: &'a [PathBuf],
     /// What the inputs were when the audit began.
     pub identities: Vec<Option<Identity>>,
     pub canon: &'a Canon,
@@ -60,17 +61,17 @@ impl Records<'_> {
         for (number, (input, identity)) in (0_u32..).zip(self.inputs.iter().zip(&self.identities)) {
             let opened = input::open(input, 0)?;
             if opened.identity != *identity {
-                return Err(input.changed(0));
+                return Err(input::changed(input, 0));
             }
             let before = read.load(Ordering::Relaxed);
             let (seen, opened_read) = (seen.as_mut(), Arc::clone(&opened.read));
             let mut sink = Taken { take: &mut *take, seen, read, before, opened: opened_read };
             let blocks = Blocks::new(opened.stream, self.file.separator, 0);
             let work = Noting { of: self, number, wanted, failed };
-            pool::run(blocks, input.path(), &work, &mut sink, self.stop)?;
+            pool::run(blocks, input, &work, &mut sink, self.stop)?;
             read.store(before + opened.read.load(Ordering::Relaxed), Ordering::Relaxed);
-            if Identity::of(input.path()) != *identity {
-                return Err(input.changed(0));
+            if Identity::of(input) != *identity {
+                return Err(input::changed(input, 0));
             }
         }
         Ok(())
@@ -158,8 +159,8 @@ impl Work for Noting<'_, '_> {
 }
 
 impl Noting<'_, '_> {
-    fn path(&self) -> std::path::PathBuf {
-        self.of.inputs[self.number as usize].path().to_owned()
+    fn path(&self) -> PathBuf {
+        self.of.inputs[self.number as usize].clone()
     }
 }
 

@@ -6,7 +6,7 @@ use super::sums::Wanted;
 use crate::HaulError;
 use crate::blocks::{Blocks, Separator, records};
 use crate::convert::tidy;
-use crate::input::Input;
+use crate::input;
 use crate::keys::Place;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -37,21 +37,18 @@ pub(super) fn read(
 
 /// The rejects file of an input. In a folder a watch calls it by the whole name of the input, and a conversion leaves out how that is packed;
 /// the latter is not asked where another input of the audit is called so, whose rejects they are.
-pub(super) fn path(rejects: &Path, input: &Input, inputs: &[Input]) -> PathBuf {
+pub(super) fn path(rejects: &Path, input: &Path, inputs: &[PathBuf]) -> PathBuf {
     if !rejects.is_dir() {
         return rejects.to_owned();
     }
-    let (name, stem) = (name(input), input.stem());
+    let (name, stem) = (name(input), input::stem(input));
     let whole = rejects.join(format!("{name}.rejects"));
     let is_anothers = name != stem && inputs.iter().any(|other| self::name(other) == stem);
     if whole.is_file() || is_anothers { whole } else { rejects.join(format!("{stem}.rejects")) }
 }
 
-fn name(input: &Input) -> String {
-    match input {
-        Input::File(path) => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        Input::Pipe => input.stem(),
-    }
+fn name(input: &Path) -> String {
+    input.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// `input` is the one that all lines are of; without it each line names its own.
@@ -91,11 +88,14 @@ fn entry(of: &Records<'_>, line: &[u8], input: Option<u32>, at: u64, noted: &mut
     };
     let named = || {
         if of.names_exactly {
-            let is_it = |input: &Input| tidy(&input.path().to_string_lossy()).as_bytes() == found.file;
+            let is_it = |input: &PathBuf| tidy(&input.to_string_lossy()).as_bytes() == found.file;
             return of.inputs.iter().position(is_it).and_then(|number| u32::try_from(number).ok());
         }
-        let name = Input::File(String::from_utf8_lossy(found.file).into_owned().into()).stem();
-        of.inputs.iter().position(|input| input.stem() == name).and_then(|number| u32::try_from(number).ok())
+        let name = input::stem(Path::new(&*String::from_utf8_lossy(found.file)));
+        of.inputs
+            .iter()
+            .position(|input| input::stem(input) == name)
+            .and_then(|number| u32::try_from(number).ok())
     };
     let place = Place { input: input.or_else(named)?, offset: found.offset };
     let listed = match found.reason {
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn rejects_of_a_packed_file_are_its_own_and_never_those_of_a_plain_one_beside_it() {
         let folder = tempfile::tempdir().unwrap();
-        let [plain, packed] = ["in/a.cdr", "in/a.cdr.gz"].map(|name| Input::File(name.into()));
-        let found = |inputs: &[Input]| path(folder.path(), &packed, inputs).file_name().unwrap().to_owned();
+        let [plain, packed] = ["in/a.cdr", "in/a.cdr.gz"].map(PathBuf::from);
+        let found = |inputs: &[PathBuf]| path(folder.path(), &packed, inputs).file_name().unwrap().to_owned();
         std::fs::write(folder.path().join("a.cdr.rejects"), "").unwrap();
         assert_eq!(found(std::slice::from_ref(&packed)), "a.cdr.rejects");
         assert_eq!(found(&[plain.clone(), packed.clone()]), "a.cdr.gz.rejects");

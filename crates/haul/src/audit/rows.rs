@@ -7,7 +7,7 @@ use super::tables::Tables;
 use crate::{HaulError, session};
 use evenkeel_site::server::{Control, TargetError};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Makes a connection one whose text is the same everywhere, and that waits as long as the files take.
 pub(crate) fn prepare(control: &mut Control) -> Result<(), TargetError> {
@@ -23,13 +23,12 @@ pub(super) fn freeze(control: &mut Control) -> Result<Option<String>, TargetErro
     control.query_value("SELECT CONCAT(UTC_TIMESTAMP(), ' UTC')")
 }
 
-/// Hands out what is noted of all rows; `count` counts them. Ends early where the other side `failed`.
+/// Hands out what is noted of all rows. Ends early where the other side `failed`.
 pub(super) fn read(
     control: &mut Control,
     (tables, canon): (&Tables, &Canon),
     wanted: Option<&Wanted>,
     failed: &AtomicBool,
-    count: &AtomicU64,
     take: &mut dyn FnMut(&Entry) -> Result<(), HaulError>,
 ) -> Result<(), HaulError> {
     let mut scratch = Scratch::default();
@@ -41,7 +40,6 @@ pub(super) fn read(
                 return Err(io::Error::other("the other side failed"));
             }
             let hashes = canon.row(row.texts(), &mut scratch).map_err(io::Error::other)?;
-            count.fetch_add(1, Ordering::Relaxed);
             if wanted.is_some_and(|wanted| !wanted.has(hashes.group)) {
                 return Ok(());
             }

@@ -3,10 +3,8 @@
 use super::after::AfterLoad;
 use super::detail;
 use super::entry::{BYTES, Entry, Of};
-use super::error::AuditError;
 use super::finding::{Finding, Found, Kind, Report};
 use super::judge::{Excused, judge};
-use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
 use super::refused;
 use super::rows;
@@ -14,13 +12,13 @@ use super::spill::Spill;
 use super::sums::{Sums, Wanted, different};
 use super::sweep::Sides;
 use super::tables::Tables;
-use crate::HaulError;
 use crate::convert::Duplicates;
 use crate::dispatch::Day;
-use crate::input::{Identity, Input};
+use crate::input::{self, Identity};
 use crate::keys;
 use crate::layout::LayoutFile;
 use crate::table;
+use crate::{HaulError, Progress, Step, locked, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +34,7 @@ pub struct Audit<'a> {
     pub file: &'a LayoutFile,
     pub record_type: usize,
     /// The files, in the order in which they are read.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<PathBuf>,
     pub target: &'a Target,
     /// Names of tables, and patterns of them; all together hold the records.
     pub tables: Vec<String>,
@@ -89,7 +87,7 @@ impl Audit<'_> {
         let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
-        let identities = self.inputs.iter().map(|input| Identity::of(input.path())).collect();
+        let identities = self.inputs.iter().map(|input| Identity::of(input)).collect();
         let frozen = rows::freeze(&mut control)?;
         let records = Records {
             file: self.file,
@@ -102,7 +100,7 @@ impl Audit<'_> {
             names_exactly: self.after.is_some(),
             stop: self.stop,
         };
-        let total = self.inputs.iter().map(|input| Identity::of(input.path()).map(|found| found.size)).sum();
+        let total = self.inputs.iter().map(|input| Identity::of(input).map(|found| found.size)).sum();
         let rejects = self.rejects.as_deref();
         let sides = Sides { records: &records, tables: &tables, canon: &canon, rejects, total, tell };
         let (mut report, readings) = self.summed(&sides, &mut control)?;
@@ -132,20 +130,23 @@ impl Audit<'_> {
 
     fn check_inputs(&self) -> Result<(), HaulError> {
         keys::check_inputs(self.inputs.len())?;
-        let mut places: BTreeMap<PathBuf, &Input> = BTreeMap::new();
-        let place = |input: &Input| match self.rejects.as_deref() {
+        let mut places: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+        let place = |input: &Path| match self.rejects.as_deref() {
             Some(folder) if folder.is_dir() => refused::path(folder, input, &self.inputs),
-            _ => PathBuf::from(input.stem()),
+            _ => PathBuf::from(input::stem(input)),
         };
         for input in &self.inputs {
-            let name = |input: &Input| input.path().display().to_string();
-            if !input.path().is_file() {
-                return Err(AuditError::Pipe(name(input)).into());
+            let name = |input: &Path| input.display().to_string();
+            if !input.is_file() {
+                let what = format!("{} is a pipe, and an audit reads its files more than once", name(input));
+                return Err(refused(what, "keep it in a file first").into());
             }
             if let Some(first) =
                 places.insert(place(input), input).filter(|_| self.rejects.is_some() && self.after.is_none())
             {
-                return Err(AuditError::Alike(name(first), name(input), input.stem()).into());
+                let (first, second, stem) = (name(first), name(input), input::stem(input));
+                let what = format!("{first} and {second} would both have their rejects in {stem}.rejects");
+                return Err(refused(what, "audit them one by one").into());
             }
         }
         Ok(())
@@ -211,7 +212,7 @@ impl Audit<'_> {
             let push = |entry: &Entry| {
                 // Not a part of what tells the bucket, so that the parts are alike in size.
                 let part = (entry.group >> 104) as usize % PARTS;
-                spill.lock().unwrap_or_else(PoisonError::into_inner).push(part, &entry.to_bytes())
+                locked(&spill).push(part, &entry.to_bytes())
             };
             sides.sweep(
                 (control, Step::Differences),

@@ -2,19 +2,15 @@
 
 use super::canon::Canon;
 use super::entry::Entry;
-use super::progress::{Progress, Step};
 use super::records::{Noted, Records};
 use super::sums::Wanted;
 use super::tables::Tables;
 use super::{refused, rows};
-use crate::HaulError;
+use crate::{HaulError, Progress, Step, locked};
 use evenkeel_site::server::Control;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Rows from one word of progress to the next.
-const TELL: u64 = 4096;
 
 pub(super) struct Sides<'a> {
     pub records: &'a Records<'a>,
@@ -33,7 +29,6 @@ pub(super) struct Far {
     pub failed: AtomicBool,
     pub read: AtomicU64,
     pub records: AtomicU64,
-    pub rows: AtomicU64,
 }
 
 impl Sides<'_> {
@@ -56,18 +51,7 @@ impl Sides<'_> {
             self.records.read(wanted, &far.failed, &far.read, &mut take_records)?;
             self.rejects.map_or(Ok(()), |path| refused::read(self.records, path, wanted, take_rejects))
         };
-        let mut seen = 0_u64;
-        let mut take_rows = |entry: &Entry| {
-            seen += 1;
-            if seen.is_multiple_of(TELL) {
-                (self.tell)(&self.progress(step, &far));
-            }
-            take_rows(entry)
-        };
-        let tables = || {
-            let both = (self.tables, self.canon);
-            rows::read(control, both, wanted, &far.failed, &far.rows, &mut take_rows)
-        };
+        let tables = || rows::read(control, (self.tables, self.canon), wanted, &far.failed, take_rows);
         beside(&far.failed, files, tables)
     }
 
@@ -77,7 +61,7 @@ impl Sides<'_> {
             read: far.read.load(Ordering::Relaxed),
             total: self.total,
             records: far.records.load(Ordering::Relaxed),
-            rows: far.rows.load(Ordering::Relaxed),
+            ..Progress::default()
         }
     }
 }
@@ -93,7 +77,7 @@ pub(super) fn beside(
         if let Err(error) = outcome
             && !failed.swap(true, Ordering::Relaxed)
         {
-            *first.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *locked(&first) = Some(error);
         }
     };
     std::thread::scope(|scope| {

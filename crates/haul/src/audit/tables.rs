@@ -1,11 +1,10 @@
 //! The tables that hold the records, and how their rows are asked for.
 
 use super::canon::Canon;
-use super::error::AuditError;
 use super::form::{Form, Says};
-use crate::HaulError;
 use crate::dispatch::{self, Day, day_tables};
 use crate::table::{Found, FoundColumn, literal, quoted};
+use crate::{HaulError, Refused, refused};
 use evenkeel_site::server::Control;
 use evenkeel_wire::record::{Charset, Layout, RecordType};
 use std::collections::BTreeMap;
@@ -30,8 +29,7 @@ impl Tables {
         let mut found: Vec<Found> = Vec::new();
         for word in words {
             for name in named(control, word)? {
-                let missing = || AuditError::NoTable(name.clone());
-                add(&mut found, Found::read(control, &name)?.ok_or_else(missing)?);
+                add(&mut found, Found::read(control, &name)?.ok_or_else(|| no_table(&name))?);
             }
         }
         let sources: Vec<String> = found.iter().map(|table| table.name.clone()).collect();
@@ -56,8 +54,8 @@ impl Tables {
         &self.selects[number]
     }
 
-    pub fn canon(&self, layout: &Layout, of: &RecordType) -> Result<Canon, AuditError> {
-        let table = self.found.first().ok_or_else(|| AuditError::NoTable(String::new()))?;
+    pub fn canon(&self, layout: &Layout, of: &RecordType) -> Result<Canon, Refused> {
+        let table = self.found.first().ok_or_else(|| no_table(""))?;
         let forms = self.columns.iter().map(|name| column(table, name).map(Form::of));
         let place = |index: &usize| {
             let name = &of.fields.get(*index).filter(|field| field.kept)?.name;
@@ -73,7 +71,7 @@ impl Tables {
         })
     }
 
-    fn select(&self, table: &Found) -> Result<String, AuditError> {
+    fn select(&self, table: &Found) -> Result<String, Refused> {
         let mut parts = Vec::new();
         for name in &self.columns {
             let found = column(table, name)?;
@@ -87,19 +85,19 @@ impl Tables {
         Ok(format!("SELECT {} FROM {}", parts.join(", "), quoted(&table.name)))
     }
 
-    fn check_alike(&self) -> Result<(), AuditError> {
+    fn check_alike(&self) -> Result<(), Refused> {
         let Some((first, more)) = self.found.split_first() else { return Ok(()) };
         for (table, name) in more.iter().flat_map(|table| self.columns.iter().map(move |name| (table, name)))
         {
             let (one, other) = (column(first, name)?, column(table, name)?);
             if Form::of(one) != Form::of(other) {
-                return Err(AuditError::Unlike {
-                    column: name.clone(),
-                    first: one.full_type.clone(),
-                    first_table: first.name.clone(),
-                    second: other.full_type.clone(),
-                    second_table: table.name.clone(),
-                });
+                return Err(refused(
+                    format!(
+                        "column {name} is {} in {} and {} in {}",
+                        one.full_type, first.name, other.full_type, table.name
+                    ),
+                    "audit tables of one kind at a time, each with the files that went there",
+                ));
             }
         }
         Ok(())
@@ -112,9 +110,21 @@ fn add(found: &mut Vec<Found>, table: Found) {
     }
 }
 
-fn column<'t>(table: &'t Found, field: &str) -> Result<&'t FoundColumn, AuditError> {
+fn column<'t>(table: &'t Found, field: &str) -> Result<&'t FoundColumn, Refused> {
     let found = table.columns.iter().find(|column| column.name.eq_ignore_ascii_case(field));
-    found.ok_or_else(|| AuditError::NoColumn { table: table.name.clone(), field: field.to_owned() })
+    found.ok_or_else(|| {
+        refused(
+            format!("table {} has no column `{field}` for the field of that name", table.name),
+            "name the table of these records, or take `skip` for what is not stored",
+        )
+    })
+}
+
+pub(crate) fn no_table(name: &str) -> Refused {
+    refused(
+        format!("there is no table {name} in the database, or none that this account may read"),
+        "SHOW TABLES lists them; a pattern stands in quotes, as --table 'calls_*'",
+    )
 }
 
 /// Names of the tables that a name or a pattern with `*` and `?` means.
@@ -138,7 +148,7 @@ pub(crate) fn named(control: &mut Control, word: &str) -> Result<Vec<String>, Ha
     );
     let names: Vec<String> = control.query(&sql)?.rows.into_iter().flatten().flatten().collect();
     match names.is_empty() {
-        true => Err(AuditError::NoTable(word.to_owned()).into()),
+        true => Err(no_table(word).into()),
         false => Ok(names),
     }
 }

@@ -1,15 +1,15 @@
 //! A conversion of many inputs into a folder.
 
+use super::Done;
 use super::again::{Lines, has_keys, see_again};
 use super::block::Context;
 use super::output::{self, Output, Told};
 use super::pool;
-use super::{Done, Progress, Step};
-use crate::HaulError;
 use crate::blocks::Blocks;
-use crate::input::{self, Identity, Input, Opened};
+use crate::input::{self, Identity, Opened};
 use crate::keys::{self, Seen};
 use crate::layout::LayoutFile;
+use crate::{HaulError, Progress, Step};
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub enum Duplicates {
 pub struct Job<'a> {
     pub file: &'a LayoutFile,
     /// What is read: files, since a rerun reads them again.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<PathBuf>,
     pub into: &'a Path,
     pub duplicates: Duplicates,
     /// Ends it early; a rerun goes on with the next file that is not done.
@@ -65,24 +65,23 @@ impl Job<'_> {
                 done.push((input.clone(), found));
             }
             let (_, found) = &done[number];
-            progress.tally.add(&found.tally);
-            progress.read += found.identity.map_or(0, |identity| identity.size);
+            progress = progress.and(found.identity.map_or(0, |identity| identity.size), &found.tally);
             tell(&progress);
         }
-        let mut all: BTreeMap<Input, Done> = done.into_iter().collect();
+        let mut all: BTreeMap<PathBuf, Done> = done.into_iter().collect();
         Ok(asked.iter().filter_map(|input| all.remove(input)).collect())
     }
 
     fn before(&self) -> Result<Before, HaulError> {
         keys::check_inputs(self.inputs.len())?;
-        let names = self.inputs.iter().map(|input| input.path().to_owned()).collect();
+        let names = self.inputs.clone();
         Ok(Before { names, seen: self.looks_for_duplicates().then(Seen::default) })
     }
 
     /// Notes the keys of the inputs that are done, since one that is not may have them again.
     fn see_done(
         &self,
-        done: &[(Input, Done)],
+        done: &[(PathBuf, Done)],
         before: &mut Before,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<(), HaulError> {
@@ -90,7 +89,7 @@ impl Job<'_> {
         for (number, (input, done)) in done.iter().enumerate() {
             let Opened { stream, read, identity } = input::open(input, 0)?;
             if identity != done.identity {
-                return Err(input.changed(0));
+                return Err(input::changed(input, 0));
             }
             let Before { names, seen: Some(seen) } = before else { return Ok(()) };
             let context = self.context(names, number);
@@ -108,9 +107,9 @@ impl Job<'_> {
     /// What became of a record depends on the inputs before its own, so that the rules of each input are made of those before it: where
     /// one of these is gone or another one, all that were converted after it are converted again. Otherwise two files could each
     /// hold a record back for the other's sake.
-    fn chain(&self) -> (Vec<(Input, Done)>, u64) {
+    fn chain(&self) -> (Vec<(PathBuf, Done)>, u64) {
         let known = self.inputs.iter().filter_map(|input| Some((input, output::finished(self.into, input)?)));
-        let mut by_rules: BTreeMap<u64, Vec<(&Input, Done)>> = BTreeMap::new();
+        let mut by_rules: BTreeMap<u64, Vec<(&PathBuf, Done)>> = BTreeMap::new();
         known.for_each(|(input, done)| by_rules.entry(done.rules).or_default().push((input, done)));
         let (mut chain, mut rules) = (Vec::new(), self.rules());
         while let Some((input, done)) = by_rules.get_mut(&rules).and_then(Vec::pop) {
@@ -134,28 +133,30 @@ impl Job<'_> {
 
     fn one(
         &self,
-        (number, input): (usize, &Input),
+        (number, input): (usize, &Path),
         rules: u64,
         before: &mut Before,
         done: &Progress,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Done, HaulError> {
-        let identity = Identity::of(input.path());
+        let identity = Identity::of(input);
         let names = output::names(input, self.file);
         let Opened { stream, read, identity: opened } = input::open(input, 0)?;
         if opened != identity {
-            return Err(input.changed(0));
+            return Err(input::changed(input, 0));
         }
         let mut output = Output::open(self.into, input, &names, (identity, rules))?;
         let context = self.context(&before.names, number);
-        let mut tell = |tally: &_| tell(&output::sum(done, tally, read.load(Ordering::Relaxed)));
+        let mut tell = |tally: &_| tell(&done.and(read.load(Ordering::Relaxed), tally));
         let blocks = Blocks::new(stream, self.file.separator, 0);
         let seen = before.seen.as_mut();
         let mut told = Told { output: &mut output, context: &context, seen, tell: &mut tell };
-        let converted = pool::run(blocks, input.path(), &Lines(&context), &mut told, self.stop);
+        let converted = pool::run(blocks, input, &Lines(&context), &mut told, self.stop);
         // What grew or was replaced meanwhile is not what was converted.
-        let is_same = Identity::of(input.path()) == identity;
-        match converted.and_then(|()| if is_same { Ok(()) } else { Err(input.changed(output.bytes())) }) {
+        let is_same = Identity::of(input) == identity;
+        match converted
+            .and_then(|()| if is_same { Ok(()) } else { Err(input::changed(input, output.bytes())) })
+        {
             Ok(()) => output.finish(input, self.into),
             Err(error) => {
                 output.discard();
@@ -170,7 +171,7 @@ impl Job<'_> {
     }
 
     fn total(&self) -> Option<u64> {
-        self.inputs.iter().map(|input| Identity::of(input.path()).map(|found| found.size)).sum()
+        self.inputs.iter().map(|input| Identity::of(input).map(|found| found.size)).sum()
     }
 
     fn rules(&self) -> u64 {
@@ -185,11 +186,11 @@ impl Job<'_> {
     }
 
     fn check_names(&self) -> Result<(), HaulError> {
-        let mut seen: BTreeMap<String, &Input> = BTreeMap::new();
+        let mut seen: BTreeMap<String, &Path> = BTreeMap::new();
         for input in &self.inputs {
-            if let Some(first) = seen.insert(input.stem(), input) {
-                let (first, second) = (first.path().to_owned(), input.path().to_owned());
-                return Err(HaulError::Alike { first, second, name: input.stem() });
+            if let Some(first) = seen.insert(input::stem(input), input) {
+                let (first, second) = (first.to_owned(), input.to_owned());
+                return Err(HaulError::Alike { first, second, name: input::stem(input) });
             }
             output::keep_those_of_others(self.into, input)?;
         }

@@ -7,7 +7,6 @@ mod done;
 mod job;
 mod output;
 pub(crate) mod pool;
-mod progress;
 
 pub(crate) use again::{Lines, has_keys, see_again};
 pub use block::Tally;
@@ -15,7 +14,6 @@ pub(crate) use block::{Context, Converted, tidy, write_reject};
 pub use done::Done;
 pub use job::{Duplicates, Job};
 pub(crate) use pool::{Sink, run};
-pub use progress::{Progress, Step};
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,12 @@
 //! The files that an input becomes, under hidden names until they are whole.
 
+use super::Tally;
 use super::behind::Behind;
 use super::block::{Context, Converted};
 use super::done::{self, Done};
 use super::pool::Sink;
-use super::{Progress, Tally};
 use crate::HaulError;
-use crate::input::{Identity, Input, changed_ns};
+use crate::input::{self, Identity, changed_ns};
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
 use std::fs::{self, File, OpenOptions};
@@ -46,8 +46,8 @@ pub(super) struct Told<'a> {
 }
 
 /// Names of the outputs of an input in a folder: lines by record type, then the rejects.
-pub(super) fn names(input: &Input, file: &LayoutFile) -> Vec<String> {
-    let stem = input.stem();
+pub(super) fn names(input: &Path, file: &LayoutFile) -> Vec<String> {
+    let stem = input::stem(input);
     let lines = match file.layout.types() {
         [_] => vec![format!("{stem}.csv")],
         types => types.iter().map(|each| format!("{stem}.{}.csv", each.name)).collect(),
@@ -56,31 +56,28 @@ pub(super) fn names(input: &Input, file: &LayoutFile) -> Vec<String> {
 }
 
 /// What is known of an earlier conversion of this input as it is now, if its outputs are still there.
-pub(super) fn finished(into: &Path, input: &Input) -> Option<Done> {
-    let found = done::read(&into.join(format!("{}.done", input.stem())))?;
+pub(super) fn finished(into: &Path, input: &Path) -> Option<Done> {
+    let found = done::read(&into.join(format!("{}.done", input::stem(input))))?;
     let there = |(number, (path, bytes)): (usize, &(PathBuf, u64))| {
         let left = found.changed_ns.get(number);
         into.join(path).metadata().is_ok_and(|now| now.len() == *bytes && left == Some(&changed_ns(&now)))
     };
-    let same = found.identity.is_some() && found.identity == Identity::of(input.path());
+    let same = found.identity.is_some() && found.identity == Identity::of(input);
     (same && !found.outputs.is_empty() && found.outputs.iter().enumerate().all(there)).then_some(found)
 }
 
 /// Refuses to write over the outputs of another input that has the same name in another folder.
-pub(super) fn keep_those_of_others(into: &Path, input: &Input) -> Result<(), HaulError> {
-    let path = into.join(format!("{}.done", input.stem()));
+pub(super) fn keep_those_of_others(into: &Path, input: &Path) -> Result<(), HaulError> {
+    let path = into.join(format!("{}.done", input::stem(input)));
     let known = done::read(&path);
     if known.is_none() && path.exists() {
         return Err(HaulError::Foreign(path));
     }
-    let Some(known) = known.filter(|known| known.input != input.path()) else { return Ok(()) };
+    let Some(known) = known.filter(|known| known.input != input) else { return Ok(()) };
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let is_same = real(&known.input) == real(input.path()) || known.identity == Identity::of(input.path());
-    let refused = || HaulError::Taken {
-        into: into.to_owned(),
-        known: known.input.clone(),
-        input: input.path().to_owned(),
-    };
+    let is_same = real(&known.input) == real(input) || known.identity == Identity::of(input);
+    let refused =
+        || HaulError::Taken { into: into.to_owned(), known: known.input.clone(), input: input.to_owned() };
     if is_same { Ok(()) } else { Err(refused()) }
 }
 
@@ -88,12 +85,12 @@ impl Output {
     /// Opens the outputs, empty: a conversion that was ended begins its file again.
     pub fn open(
         into: &Path,
-        input: &Input,
+        input: &Path,
         names: &[String],
         (identity, rules): (Option<Identity>, u64),
     ) -> Result<Self, HaulError> {
-        let done = into.join(format!("{}.done", input.stem()));
-        let note = into.join(format!(".{}.done", input.stem()));
+        let done = into.join(format!("{}.done", input::stem(input)));
+        let note = into.join(format!(".{}.done", input::stem(input)));
         // A run that was killed while it gave its outputs their names has left the note.
         let is_known = done.exists() || note.exists();
         let there = names.iter().map(|name| into.join(name)).find(|path| !is_known && path.exists());
@@ -107,7 +104,7 @@ impl Output {
 
     /// Gives the files their names, once all is on disk and noted: by the note a rerun knows that they are ours. The note that the
     /// input is done comes last.
-    pub fn finish(self, input: &Input, into: &Path) -> Result<Done, HaulError> {
+    pub fn finish(self, input: &Path, into: &Path) -> Result<Done, HaulError> {
         let (mut outputs, mut changed) = (Vec::new(), Vec::new());
         for part in &self.parts {
             part.file.sync_all().map_err(HaulError::io("write", &part.hidden))?;
@@ -115,7 +112,7 @@ impl Output {
             changed.push(changed_ns(&part.file.metadata().map_err(HaulError::io("read", &part.hidden))?));
         }
         let done = Done {
-            input: input.path().to_owned(),
+            input: input.to_owned(),
             identity: self.identity,
             rules: self.rules,
             bytes: self.bytes,
@@ -184,11 +181,4 @@ impl Part {
         let written = self.file.write_all(bytes).and_then(|()| self.behind.reached(&self.file, self.length));
         written.map_err(HaulError::io("write", &self.hidden))
     }
-}
-
-/// Progress as the sum of what is done and what is under way.
-pub(super) fn sum(done: &Progress, now: &Tally, read: u64) -> Progress {
-    let mut tally = done.tally.clone();
-    tally.add(now);
-    Progress { read: done.read + read, tally, ..done.clone() }
 }

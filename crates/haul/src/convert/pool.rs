@@ -1,11 +1,11 @@
 //! Blocks of a stream, worked on by all CPUs and handed over in their order.
 
-use crate::HaulError;
 use crate::blocks::Blocks;
+use crate::{HaulError, locked};
 use evenkeel_os::stop::Stop;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Threads at most; each has a block and what became of it in memory.
 const THREADS: usize = 16;
@@ -132,10 +132,6 @@ impl<R: Read + Send, K> Shared<'_, R, K> {
         self.turned.notify_all();
         turn.failed.is_none()
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Conversions of whole files, ended anywhere and run again.
 
 use super::*;
-use crate::HaulError;
 use crate::input::list;
 use crate::layout::{self, LayoutFile};
+use crate::{HaulError, Step};
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
 use std::fs;
@@ -146,7 +146,7 @@ fn work_that_was_ended_anywhere_comes_to_the_same_end() {
     for stop_after in [200_000, 1_400_000] {
         let (stop, seen) = (Stop::default(), AtomicU64::new(0));
         let ended = bench.job(&out, &stop).run(&mut |progress| {
-            seen.fetch_max(progress.tally.records, Ordering::Relaxed);
+            seen.fetch_max(progress.records, Ordering::Relaxed);
             if progress.step == Step::Lines && progress.read > stop_after {
                 stop.set();
             }

@@ -3,7 +3,7 @@
 //! What goes is set aside first, in the same transaction, because once it is in the day table nothing tells it from what was there.
 
 use super::DispatchError;
-use super::journal::{self, Entry, State};
+use super::journal::{self, Entry};
 use super::source::{KeyPart, unique_keys};
 use super::which::Which;
 use super::work::Work;
@@ -66,7 +66,7 @@ fn part(
         return Err(disagree(moved, deleted));
     }
     let stayed = journal::count(work.control, &source, &which.sql(&work.by))?;
-    work.control.exec(&journal::change(entry.id, State::Begun, &format!(", records = records + {moved}")))?;
+    work.control.exec(&journal::moved_sql(entry.id, moved))?;
     work.control.exec("COMMIT")?;
     Ok(Parted { moved, stayed })
 }

@@ -39,6 +39,6 @@ pub struct Audit {
     /// Whether they are the same rows, each as often.
     pub same: bool,
     pub tables: usize,
-    /// What the sums took, in milliseconds; none without transactions, where each day is compared before it gets its name.
-    pub took_ms: Option<u64>,
+    /// What the sums took, in milliseconds.
+    pub took_ms: u64,
 }

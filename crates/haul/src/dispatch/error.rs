@@ -15,12 +15,8 @@ pub enum DispatchError {
     NoColumn { table: String, column: String },
     #[error("table {table} {what}")]
     Unfit { table: String, what: String, hint: &'static str },
-    #[error("somebody else dispatches table {table}: connection {connection} of the server")]
-    Busy { table: String, connection: String },
-    #[error(
-        "a load of {file} into {table} was interrupted; without transactions its rows cannot be distinguished from others"
-    )]
-    CutLoad { table: String, file: String },
+    #[error("another dispatch of table {0} is under way")]
+    Busy(String),
     #[error("table {table} has records of {days} days, and --max-days is {most}")]
     TooManyDays { table: String, days: usize, most: usize },
     #[error(
@@ -57,8 +53,7 @@ impl DispatchError {
             Self::NoTable(_) => Some("load the records first, or correct --table"),
             Self::NoColumn { .. } => Some("correct --by"),
             Self::Unfit { hint, .. } => Some(hint),
-            Self::Busy { .. } => Some("wait for it; a statement of a client that was killed ends by itself"),
-            Self::CutLoad { .. } => Some("load the file again first, which takes back what it brought"),
+            Self::Busy(_) => Some("wait for it; a statement of a client that was killed ends by itself"),
             Self::TooManyDays { .. } => Some(
                 "look at the dates of the records: some may be wrong; raise --max-days where they are right",
             ),

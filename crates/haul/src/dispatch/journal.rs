@@ -1,8 +1,8 @@
 //! The journal: which records of which day went from where to where, and how far that is.
 //!
-//! A row is written before anything is done and says `done` once all of it is. With transactions the row changes in the same one
-//! as the records; without them it says what a rerun has to undo first. `way` is `insert`, or `take` of a source without transactions;
-//! it is `retire` once `cdr retire` drops the day table, which tells its records from those of a table that somebody else dropped.
+//! A row is written before anything is done and says `done` once all of it is; it changes in the same transaction as the records. `way` is
+//! `insert`; it is `retire` once `cdr retire` drops the day table, which tells its records from those of a table that somebody else
+//! dropped. `retired` is the state of a row whose table is gone.
 
 use super::{Day, DispatchError};
 use crate::table::{literal, quoted};
@@ -11,39 +11,13 @@ use evenkeel_site::server::Control;
 /// The table of the journal, in the database of the source.
 pub const JOURNAL: &str = "evenkeel_dispatches";
 /// Tells a journal of this form from others.
-const COMMENT: &str = "evenkeel dispatches 2";
-
-/// How far the work of a row is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Asked for; without transactions, the day table has none of these records yet.
-    Begun,
-    /// Without transactions: the table with these records is whole, and is renamed next.
-    Filled,
-    Done,
-    /// The day table was dropped by age.
-    Retired,
-}
-
-impl State {
-    const NAMES: [(&str, Self); 4] =
-        [("begun", Self::Begun), ("filled", Self::Filled), ("done", Self::Done), ("retired", Self::Retired)];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, state)| *state == self).map_or("done", |(name, _)| name)
-    }
-
-    fn of(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, state)| *state)
-    }
-}
+const COMMENT: &str = "evenkeel dispatches 3";
 
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub id: u64,
     pub day: Day,
     pub table: String,
-    pub state: State,
     pub created: bool,
     pub records: u64,
 }
@@ -53,10 +27,9 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {JOURNAL} (
   id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
-  take BIGINT UNSIGNED NOT NULL DEFAULT 0,
   source VARCHAR(64) NOT NULL,
-  by_column VARCHAR(64) NOT NULL DEFAULT '',
-  day DATE NULL,
+  by_column VARCHAR(64) NOT NULL,
+  day DATE NOT NULL,
   table_name VARCHAR(64) NOT NULL,
   way VARCHAR(9) NOT NULL,
   state VARCHAR(9) NOT NULL,
@@ -64,7 +37,7 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
   records BIGINT UNSIGNED NOT NULL DEFAULT 0,
   begun_at DATETIME NOT NULL,
   done_at DATETIME NULL,
-  KEY (source, state), KEY (table_name), KEY (take)
+  KEY (source, state), KEY (table_name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin COMMENT='{COMMENT}'"
     ))?;
     let found = control.query(&format!(
@@ -84,51 +57,43 @@ pub fn open(control: &mut Control) -> Result<(), DispatchError> {
 /// Writes that records of a day are about to go to a table.
 pub fn begin(
     control: &mut Control,
-    (take, source, by): (u64, &str, &str),
+    (source, by): (&str, &str),
     (day, table): (Day, &str),
     created: bool,
 ) -> Result<Entry, DispatchError> {
     control.exec(&format!(
-        "INSERT INTO {JOURNAL} (take, source, by_column, day, table_name, way, state, created, begun_at) \
-         VALUES ({take}, {}, {}, '{day}', {}, 'insert', 'begun', {}, NOW())",
+        "INSERT INTO {JOURNAL} (source, by_column, day, table_name, way, state, created, begun_at) \
+         VALUES ({}, {}, '{day}', {}, 'insert', 'begun', {}, NOW())",
         literal(source.as_bytes()),
         literal(by.as_bytes()),
         literal(table.as_bytes()),
         u8::from(created)
     ))?;
     let id = number(control.query_value("SELECT LAST_INSERT_ID()")?);
-    Ok(Entry { id, day, table: table.to_owned(), state: State::Begun, created, records: 0 })
+    Ok(Entry { id, day, table: table.to_owned(), created, records: 0 })
 }
 
-/// Rows of a source that are not done, the oldest first; with `take`, all rows of that one.
-pub fn entries(control: &mut Control, source: &str, take: Option<u64>) -> Result<Vec<Entry>, DispatchError> {
-    let which = match take {
-        None => "take = 0 AND state = 'begun'".to_owned(),
-        Some(take) => format!("take = {take}"),
-    };
+/// Rows of a source that are not done, the oldest first.
+pub fn begun(control: &mut Control, source: &str) -> Result<Vec<Entry>, DispatchError> {
     let rows = control.query(&format!(
-        "SELECT id, day, table_name, state, created, records FROM {JOURNAL} \
-         WHERE source = {} AND way <> 'take' AND {which} ORDER BY id",
+        "SELECT id, day, table_name, created, records FROM {JOURNAL} WHERE source = {} AND state = 'begun' ORDER BY id",
         literal(source.as_bytes())
     ))?;
     let entry = |row: &Vec<Option<String>>| {
-        let text = |place: usize| row[place].clone().unwrap_or_default();
         Some(Entry {
-            id: text(0).parse().ok()?,
+            id: number(row[0].clone()),
             day: row[1].as_deref().and_then(Day::parse)?,
-            table: text(2),
-            state: State::of(&text(3))?,
-            created: text(4) == "1",
-            records: text(5).parse().ok()?,
+            table: row[2].clone()?,
+            created: row[3].as_deref() == Some("1"),
+            records: number(row[4].clone()),
         })
     };
     Ok(rows.rows.iter().filter_map(entry).collect())
 }
 
-/// The statement by which a row gets another state; `more` are further columns, as `, records = 5`.
-pub fn change(id: u64, state: State, more: &str) -> String {
-    let done = if state == State::Done { ", done_at = NOW()" } else { "" };
-    format!("UPDATE {JOURNAL} SET state = '{}'{done}{more} WHERE id = {id}", state.name())
+/// The statement that counts records which have gone, in their transaction.
+pub fn moved_sql(id: u64, records: u64) -> String {
+    format!("UPDATE {JOURNAL} SET records = records + {records} WHERE id = {id}")
 }
 
 /// Whether a table was made by a dispatch of this source: the one that made it last, since somebody may have dropped the one before.
@@ -148,7 +113,7 @@ pub fn there(control: &mut Control, table: &str) -> Result<String, DispatchError
     let table = format!("table_name = {}", literal(table.as_bytes()));
     let made = format!("SELECT MAX(id) FROM {JOURNAL} WHERE {table} AND created = 1 AND state <> 'retired'");
     let made = number(control.query_value(&made)?);
-    Ok(format!("{table} AND way <> 'take' AND state = 'done' AND id >= {made}"))
+    Ok(format!("{table} AND state = 'done' AND id >= {made}"))
 }
 
 /// How many records of any source are in a table.

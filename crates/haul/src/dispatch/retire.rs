@@ -1,8 +1,7 @@
 //! Day tables that are too old are dropped.
 
 use super::journal::{self, JOURNAL};
-use super::lock::lock;
-use super::names::exists;
+use super::source::exists;
 use super::{Day, DispatchError, NamePattern, Progress, source};
 use crate::table::{folded, literal, quoted};
 use evenkeel_site::server::Control;
@@ -64,7 +63,7 @@ pub fn retire(
     if !exists(control, &job.table)? {
         return Err(DispatchError::NoTable(job.table.clone()));
     }
-    lock(control, &job.table)?;
+    source::lock(control, &job.table)?;
     forget_missing(control)?;
     let today = match job.today {
         Some(today) => today,
@@ -108,7 +107,7 @@ pub fn retire(
 /// A table that is gone is nobody's, whichever sources it had records of: another one of the same name would be somebody else's.
 fn forget_missing(control: &mut Control) -> Result<(), DispatchError> {
     control.exec(&format!(
-        "UPDATE {JOURNAL} SET state = 'retired' WHERE way <> 'take' AND state = 'done' AND NOT EXISTS \
+        "UPDATE {JOURNAL} SET state = 'retired' WHERE state = 'done' AND NOT EXISTS \
          (SELECT 1 FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE() \
          AND t.TABLE_NAME = {JOURNAL}.table_name COLLATE utf8mb4_bin)"
     ))?;
@@ -162,7 +161,7 @@ fn refusal(
         return Ok(Some(format!("no dispatch of {source} has made it")));
     }
     let open = control.query_value(&format!(
-        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state IN ('begun', 'filled') LIMIT 1",
+        "SELECT 1 FROM {JOURNAL} WHERE table_name = {} AND state = 'begun' LIMIT 1",
         literal(table.as_bytes())
     ))?;
     if open.is_some() {

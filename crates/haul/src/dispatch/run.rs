@@ -1,10 +1,9 @@
 //! One dispatch from its beginning to its end.
 
 use super::audit::Census;
-use super::lock::lock;
 use super::work::Work;
-use super::{Day, DispatchError, Dispatched, Job, Progress};
-use super::{journal, source, take, transfer};
+use super::{DispatchError, Dispatched, Job, Progress};
+use super::{journal, source, transfer};
 use evenkeel_site::server::Control;
 
 /// Moves the records of a source to the tables of their days.
@@ -17,8 +16,7 @@ pub fn dispatch(
 ) -> Result<Dispatched, DispatchError> {
     source::settle(control)?;
     let job = &job.folded(control)?;
-    lock(control, &job.table)?;
-    take::put_source_back(control, &job.table)?;
+    source::lock(control, &job.table)?;
     let shape = source::shape(control, &job.table)?;
     let source = shape.ok_or_else(|| DispatchError::NoTable(job.table.clone()))?;
     source::refuse_hangers_on(control, &source)?;
@@ -31,25 +29,13 @@ pub fn dispatch(
 
 impl Work<'_> {
     fn run(&mut self) -> Result<(), DispatchError> {
-        take::go_on(self)?;
         transfer::go_on(self)?;
-        let (days, undated) = self.days(&self.job.table.clone())?;
-        if !self.source.has_transactions() && (!days.is_empty() || undated > 0) {
-            take::refuse_cut_load(self)?;
-        }
-        let census = if self.job.audit { Census::before(self, &days)? } else { Census::none() };
-        self.move_all(days, undated)?;
-        self.done.audit = census.after(self)?;
-        Ok(())
-    }
-
-    fn move_all(&mut self, days: Vec<(Day, u64)>, undated: u64) -> Result<(), DispatchError> {
+        let (days, undated) = self.days()?;
+        let census = self.job.audit.then(|| Census::before(self, &days)).transpose()?;
         self.total = self.done.records + days.iter().map(|(_, records)| records).sum::<u64>();
         self.done.undated = undated;
-        match (days.is_empty(), self.source.has_transactions()) {
-            (true, _) => Ok(()),
-            (_, true) => transfer::days(self, days),
-            (_, false) => take::days(self, &days),
-        }
+        transfer::days(self, days)?;
+        self.done.audit = census.map(|census| census.after(self)).transpose()?;
+        Ok(())
     }
 }

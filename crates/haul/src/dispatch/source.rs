@@ -3,16 +3,12 @@
 use super::{Create, DispatchError};
 use crate::session;
 use crate::table::{literal, quoted};
-use evenkeel_site::server::{Control, Rows, has_privilege};
+use evenkeel_site::server::{Control, Rows, TargetError, has_privilege};
 use std::collections::BTreeMap;
-
-/// Engines that records are moved between: InnoDB with transactions, the others without.
-const ENGINES: [&str; 3] = ["InnoDB", "MyISAM", "Aria"];
 
 #[derive(Clone, Debug)]
 pub struct Shape {
     pub table: String,
-    pub engine: String,
     /// Names and types of its columns, generated ones included.
     pub columns: Vec<(String, String)>,
     /// Names of those whose values are stored by a statement, not computed.
@@ -41,6 +37,26 @@ pub fn settle(control: &mut Control) -> Result<(), DispatchError> {
     Ok(())
 }
 
+/// How long somebody else's dispatch of the same source is waited for, in seconds: as long as a statement may take to end whose
+/// client was killed.
+const LOCK_WAIT_S: u32 = 10;
+
+/// One dispatch of a source at a time.
+pub fn lock(control: &mut Control, table: &str) -> Result<(), DispatchError> {
+    match session::lock(control, "dispatch", table, LOCK_WAIT_S)? {
+        true => Ok(()),
+        false => Err(DispatchError::Busy(table.to_owned())),
+    }
+}
+
+pub fn exists(control: &mut Control, table: &str) -> Result<bool, TargetError> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}",
+        literal(table.as_bytes())
+    );
+    Ok(control.query_value(&sql)?.is_some())
+}
+
 pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, DispatchError> {
     let which = format!("TABLE_SCHEMA = DATABASE() AND TABLE_NAME = {}", literal(table.as_bytes()));
     let found =
@@ -52,8 +68,11 @@ pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, Dispat
         let what = format!("is a {}", kind.to_lowercase());
         return Err(unfit(what, "name a table of its own, without versions"));
     }
-    if !ENGINES.iter().any(|known| engine.eq_ignore_ascii_case(known)) {
-        return Err(unfit(format!("has engine {engine}"), "InnoDB, MyISAM and Aria are known"));
+    if !engine.eq_ignore_ascii_case("InnoDB") {
+        return Err(unfit(
+            format!("has engine {engine}, and records are moved by transactions of InnoDB"),
+            "ALTER TABLE ... ENGINE=InnoDB",
+        ));
     }
     let columns = control.query(&format!(
         "SELECT COLUMN_NAME, COLUMN_TYPE, EXTRA FROM information_schema.COLUMNS WHERE {which} ORDER BY ORDINAL_POSITION"
@@ -66,14 +85,10 @@ pub fn shape(control: &mut Control, table: &str) -> Result<Option<Shape>, Dispat
     let shown = shown.rows.first().map(|row| text(row, 1)).unwrap_or_default();
     let create = Create::parse(&shown)
         .ok_or_else(|| unfit("is described in an unknown way".to_owned(), "tell us its SHOW CREATE TABLE"))?;
-    Ok(Some(Shape { table: table.to_owned(), engine, columns, given, create }))
+    Ok(Some(Shape { table: table.to_owned(), columns, given, create }))
 }
 
 impl Shape {
-    pub fn has_transactions(&self) -> bool {
-        self.engine.eq_ignore_ascii_case("InnoDB")
-    }
-
     /// The columns whose values are copied, as they stand in a statement.
     pub fn list(&self) -> String {
         self.given.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
@@ -86,10 +101,6 @@ impl Shape {
             what,
             hint: "rename it, or alter it so that both are alike",
         };
-        if self.has_transactions() != source.has_transactions() {
-            let (ours, theirs) = (&self.engine, &source.engine);
-            return Err(unfit(format!("has engine {ours}, and {} has {theirs}", source.table)));
-        }
         if self.columns != source.columns || self.given != source.given {
             let pairs = self.columns.iter().zip(&source.columns);
             let first = pairs.into_iter().find(|(ours, theirs)| ours != theirs);
@@ -157,26 +168,16 @@ pub fn refuse_hangers_on(control: &mut Control, source: &Shape) -> Result<(), Di
     let name = literal(source.table.as_bytes());
     let first = |rows: Rows| rows.value().map(str::to_owned);
     let unfit = |what, hint| Err(DispatchError::Unfit { table: source.table.clone(), what, hint });
-    // Where records are moved by renaming their table, its triggers go with it.
-    let events = if source.has_transactions() { "AND EVENT_MANIPULATION LIKE '%DELETE%'" } else { "" };
     refuse_hidden_triggers(control, &source.table)?;
-    // InnoDB of earlier versions: what is copied may not be what is deleted afterwards.
-    let sql = "SHOW GLOBAL VARIABLES WHERE Variable_name = 'innodb_locks_unsafe_for_binlog' AND Value = 'ON'";
-    if source.has_transactions() && !control.query(sql)?.rows.is_empty() {
-        return unfit(
-            "is on a server with innodb_locks_unsafe_for_binlog, which copies rows without locks".to_owned(),
-            "start the server without that setting",
-        );
-    }
     // Columns that the account may not see would not be copied; this the server refuses then.
     control.query(&format!("SELECT * FROM {} LIMIT 0", quoted(&source.table)))?;
     let trigger = control.query(&format!(
         "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
-         AND EVENT_OBJECT_TABLE = {name} {events} LIMIT 1"
+         AND EVENT_OBJECT_TABLE = {name} AND EVENT_MANIPULATION LIKE '%DELETE%' LIMIT 1"
     ))?;
     if let Some(trigger) = first(trigger) {
         return unfit(
-            format!("has trigger {trigger}, which a move would set off or take along"),
+            format!("has trigger {trigger}, which a move would set off"),
             "drop it, or dispatch from a table without triggers",
         );
     }
@@ -201,8 +202,7 @@ fn refuse_hidden_triggers(control: &mut Control, table: &str) -> Result<(), Disp
         true => Ok(()),
         false => Err(DispatchError::Unfit {
             table: table.to_owned(),
-            what: "may have triggers that this account cannot see, which a move would set off or take along"
-                .to_owned(),
+            what: "may have triggers that this account cannot see, which a move would set off".to_owned(),
             hint: "GRANT TRIGGER on the database to the account itself: what a role brings may not be seen",
         }),
     }

@@ -1,4 +1,4 @@
-//! Sums over the rows of a table, and the repair of one whose server was killed.
+//! Sums over the rows of a table.
 
 use super::{DispatchError, Shape};
 use crate::table::quoted;
@@ -32,16 +32,11 @@ fn hash(shape: &Shape) -> String {
 }
 
 /// Adds the rows of a table up: by the first 64 bits of their hashes, which does not depend on the order and counts doubles.
-pub(super) fn sum(
-    control: &mut Control,
-    shape: &Shape,
-    table: &str,
-    which: &str,
-) -> Result<Sum, DispatchError> {
+pub(super) fn sum(control: &mut Control, shape: &Shape, table: &str) -> Result<Sum, DispatchError> {
     let hash = hash(shape);
     let rows = control.query(&format!(
         "SELECT COUNT(*), COALESCE(SUM(CAST(CONV(LEFT({hash}, 16), 16, 10) AS UNSIGNED)), 0), \
-         COALESCE(SUM({hash} IS NULL), 0) FROM {} WHERE {which}",
+         COALESCE(SUM({hash} IS NULL), 0) FROM {}",
         quoted(table)
     ))?;
     let text = |place: usize| rows.rows.first().and_then(|row| row[place].clone()).unwrap_or_default();
@@ -51,29 +46,6 @@ pub(super) fn sum(
             table: table.to_owned(),
             what: "has records that are too large to be compared".to_owned(),
             hint: "raise max_allowed_packet at the server",
-        }),
-    }
-}
-
-/// Repairs a table if its server was killed while it wrote to it: without transactions that can leave an index that does not fit
-/// its rows, which the repair at the next opening does not always see.
-pub(super) fn mend(control: &mut Control, table: &str) -> Result<(), DispatchError> {
-    let mut verdict = |what: &str| -> Result<String, DispatchError> {
-        let rows = control.query(&format!("{what} TABLE {}", quoted(table)))?;
-        let last = rows.rows.last().and_then(|row| row.last().cloned().flatten());
-        Ok(last.unwrap_or_default())
-    };
-    let is_well = |text: &str| matches!(text, "OK" | "Table is already up to date");
-    if is_well(&verdict("CHECK")?) {
-        return Ok(());
-    }
-    verdict("REPAIR")?;
-    match verdict("CHECK")? {
-        text if is_well(&text) => Ok(()),
-        text => Err(DispatchError::Unfit {
-            table: table.to_owned(),
-            what: format!("is damaged, and REPAIR TABLE does not help: {text}"),
-            hint: "restore it from a backup: the records of the dispatch that was cut are still where they came from",
         }),
     }
 }
@@ -88,10 +60,9 @@ mod tests {
         let kinds = [("f", "float"), ("d", "double"), ("g", "int(11)")];
         let shape = Shape {
             table: "t".to_owned(),
-            engine: "MyISAM".to_owned(),
             columns: kinds.map(|(name, kind)| (name.to_owned(), kind.to_owned())).to_vec(),
             given: ["f", "d"].map(str::to_owned).to_vec(),
-            create: Create::parse("CREATE TABLE `t` (\n  `f` float\n) ENGINE=MyISAM").unwrap(),
+            create: Create::parse("CREATE TABLE `t` (\n  `f` float\n) ENGINE=InnoDB").unwrap(),
         };
         let sql = hash(&shape);
         assert!(sql.contains("CAST(`f` + 0e0 AS BINARY)") && sql.contains("CAST(`d` AS BINARY)"), "{sql}");

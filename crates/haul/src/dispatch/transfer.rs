@@ -1,7 +1,7 @@
 //! Records move with transactions: copied, deleted and counted in one.
 
 use super::again::{self, Parted};
-use super::journal::{self, Entry, State};
+use super::journal::{self, Entry, JOURNAL};
 use super::which::Which;
 use super::work::Work;
 use super::{Day, DayDone, DispatchError, source};
@@ -17,14 +17,14 @@ const DEADLOCKS_MAX: u32 = 5;
 
 /// Closes what a dispatch that was cut left open: what it moved is in the day tables, and what it did not is in the source.
 pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
-    for entry in journal::entries(work.control, &work.job.table, None)? {
+    for entry in journal::begun(work.control, &work.job.table)? {
         work.done.resumed = true;
         again::tidy_up(work)?;
         if source::shape(work.control, &entry.table)?.is_none() {
             // What it moved before the table was dropped stays counted.
             let sql = match entry.records {
-                0 => format!("DELETE FROM {} WHERE id = {}", journal::JOURNAL, entry.id),
-                _ => journal::change(entry.id, State::Retired, ""),
+                0 => format!("DELETE FROM {JOURNAL} WHERE id = {}", entry.id),
+                _ => format!("UPDATE {JOURNAL} SET state = 'retired' WHERE id = {}", entry.id),
             };
             work.control.exec(&sql)?;
             continue;
@@ -32,7 +32,7 @@ pub(super) fn go_on(work: &mut Work<'_>) -> Result<(), DispatchError> {
         if entry.created {
             work.add_indexes(&entry.table)?;
         }
-        work.close(entry.id, "")?;
+        work.close(entry.id)?;
         let Entry { day, table, records, created, .. } = entry;
         work.finished(DayDone { day, table, records, created, stayed: 0, refused: None });
     }
@@ -48,13 +48,13 @@ pub(super) fn days(work: &mut Work<'_>, left: Vec<(Day, u64)>) -> Result<(), Dis
             work.ready(&table)?;
         }
         let source = work.job.table.clone();
-        let entry = journal::begin(work.control, (0, &source, &work.by.column), (day, &table), created)?;
+        let entry = journal::begin(work.control, (&source, &work.by.column), (day, &table), created)?;
         work.ready(&table)?;
         let Moved { moved, stayed, refused } = parts(work, &entry, records)?;
         if created {
             work.add_indexes(&table)?;
         }
-        work.close(entry.id, "")?;
+        work.close(entry.id)?;
         work.finished(DayDone { day, table, records: moved, created, stayed, refused });
     }
     Ok(())
@@ -142,8 +142,7 @@ fn once(work: &mut Work<'_>, entry: &Entry, which: &Which) -> Result<u64, Dispat
         let what = format!("{copied} records were copied and {deleted} would be deleted");
         return Err(DispatchError::Disagree { table: source, what });
     }
-    let more = format!(", records = records + {copied}");
-    work.control.exec(&journal::change(entry.id, State::Begun, &more))?;
+    work.control.exec(&journal::moved_sql(entry.id, copied))?;
     work.control.exec("COMMIT")?;
     Ok(copied)
 }

@@ -1,4 +1,4 @@
-//! Which records: those of a day or of a part of it, or those without a date.
+//! Which records: those of a day or of a part of it.
 
 use super::{By, Day};
 use crate::table::quoted;
@@ -7,19 +7,15 @@ const DAY_S: u64 = 86_400;
 /// Parts of a day at most: one a minute.
 const PARTS_MAX: u64 = 1_440;
 
+/// From the first of these instants to the last, both included, as the server reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// From the first of these instants to the last, both included, as the server reads them.
-    Between(String, String),
-    /// Those with no date, one of zeroes, or one of a day that no calendar has.
-    Undated,
-}
+pub struct Which(String, String);
 
 impl Which {
     pub fn of(day: Day, by: &By) -> Self {
         match by.is_instant {
             true => Self::part(day, 0, DAY_S),
-            false => Self::Between(day.to_string(), day.to_string()),
+            false => Self(day.to_string(), day.to_string()),
         }
     }
 
@@ -37,17 +33,11 @@ impl Which {
     /// hold impossible ones, as the 30th of February, too.
     fn part(day: Day, from: u64, until: u64) -> Self {
         let time = |second: u64| format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60);
-        Self::Between(format!("{day} {}", time(from)), format!("{day} {}.999999", time(until - 1)))
+        Self(format!("{day} {}", time(from)), format!("{day} {}.999999", time(until - 1)))
     }
 
     pub fn sql(&self, by: &By) -> String {
-        let by = quoted(&by.column);
-        match self {
-            Self::Between(first, last) => format!("{by} BETWEEN '{first}' AND '{last}'"),
-            Self::Undated => {
-                format!("NOT COALESCE(FROM_DAYS(TO_DAYS({by})) = DATE({by}) AND {by} >= '1000-01-01', FALSE)")
-            }
-        }
+        format!("{} BETWEEN '{}' AND '{}'", quoted(&by.column), self.0, self.1)
     }
 }
 
@@ -63,7 +53,7 @@ mod tests {
         let expected = [("00:00:00", "05:59:59"), ("06:00:00", "11:59:59"), ("12:00:00", "17:59:59")];
         for (part, (first, last)) in parts.iter().zip(expected) {
             let (first, last) = (format!("2026-08-01 {first}"), format!("2026-08-01 {last}.999999"));
-            assert_eq!(*part, Which::Between(first, last));
+            assert_eq!(*part, Which(first, last));
         }
         assert_eq!(parts.len(), 4);
         assert_eq!(Which::parts(day, &by, u64::MAX, 1).len(), 1_440);

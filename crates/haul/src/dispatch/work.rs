@@ -1,6 +1,6 @@
 //! What the steps of a dispatch work with, and what all of them do.
 
-use super::journal::{self, State};
+use super::journal::{self, JOURNAL};
 use super::source;
 use super::which::Which;
 use super::{By, Day, DayDone, DispatchError, Dispatched, Job, Progress, Shape};
@@ -18,8 +18,9 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The days of a table's records with how many there are of each, and how many have none.
-    pub fn days(&mut self, table: &str) -> Result<(Vec<(Day, u64)>, u64), DispatchError> {
+    /// The days of the source's records with how many there are of each, and how many have none.
+    pub fn days(&mut self) -> Result<(Vec<(Day, u64)>, u64), DispatchError> {
+        let table = self.job.table.as_str();
         (self.report)(&Progress::Step(format!("counting the days of {table}")));
         let by = quoted(&self.by.column);
         // Not by another name for it: a column of that name would go before.
@@ -98,7 +99,8 @@ impl Work<'_> {
     }
 
     /// Says in the journal that a row's work is done.
-    pub fn close(&mut self, id: u64, more: &str) -> Result<(), DispatchError> {
-        Ok(self.control.exec(&journal::change(id, State::Done, more)).map(drop)?)
+    pub fn close(&mut self, id: u64) -> Result<(), DispatchError> {
+        let sql = format!("UPDATE {JOURNAL} SET state = 'done', done_at = NOW() WHERE id = {id}");
+        Ok(self.control.exec(&sql).map(drop)?)
     }
 }

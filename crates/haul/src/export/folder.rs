@@ -1,7 +1,6 @@
 //! A folder under a hidden name until all of an export is in it.
 
-use super::ExportError;
-use crate::HaulError;
+use crate::{HaulError, refused};
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,11 @@ pub(super) struct Folder {
 impl Folder {
     /// Makes the folder, without what a killed export left in it.
     pub fn make(into: &Path) -> Result<Self, HaulError> {
-        let taken = || ExportError::Taken(into.display().to_string());
+        let taken = || {
+            let what =
+                format!("{} exists already and is not an empty folder; nothing was written", into.display());
+            refused(what, "name a new folder")
+        };
         if into.exists() && !into.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
             return Err(taken().into());
         }
@@ -79,6 +82,6 @@ mod tests {
         fs::write(folder.hidden.join("a.csv"), "1").unwrap();
         folder.finish().unwrap();
         assert_eq!(fs::read(into.join("a.csv")).unwrap(), b"1");
-        assert!(matches!(Folder::make(&into), Err(HaulError::Export(ExportError::Taken(_)))));
+        assert!(matches!(Folder::make(&into), Err(HaulError::Refused(_))));
     }
 }

@@ -1,10 +1,11 @@
 //! A table of an export is loaded again: into a table under another name, which gets its own once its rows are compared.
 
 use super::check::{Fault, difference};
+use super::job::no_name;
 use super::manifest::{Exported, ExportedFile};
-use super::{ExportError, snapshot};
-use crate::HaulError;
+use super::snapshot;
 use crate::table::{Found, quoted};
+use crate::{HaulError, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs::File;
@@ -40,10 +41,16 @@ impl Import<'_> {
         control
             .exec("SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO', foreign_key_checks = 0, autocommit = 1")?;
         let table = exported.table.clone();
-        crate::load::lock(&mut control, self.target, &table)?;
+        crate::load::lock(&mut control, &table)?;
         if Found::read(&mut control, &table)?.is_some() {
             return match difference(&mut control, &table, exported)? {
-                Some(what) => Err(ExportError::Differs { table, what }.into()),
+                Some(what) => Err(refused(
+                    format!(
+                        "table {table} is there and is not as it was exported: {what}; it was not changed"
+                    ),
+                    "load into another database, or drop the table",
+                )
+                .into()),
                 None => Ok(Imported { table, rows: 0, was_there: true, fault: None }),
             };
         }
@@ -84,7 +91,9 @@ impl Import<'_> {
         let said = control.query("SHOW WARNINGS LIMIT 1")?.rows;
         let said = said.first().and_then(|row| row.get(2)?.clone());
         let server = said.unwrap_or_else(|| "the server gave no reason".to_owned());
-        Err(ExportError::Stored { file: path.display().to_string(), rows: file.rows, stored, server }.into())
+        let (path, rows) = (path.display(), file.rows);
+        let what = format!("{path}: the server stored {stored} of its {rows} rows ({server})");
+        Err(refused(what, "fix what the server says, and run the same command again").into())
     }
 }
 
@@ -93,15 +102,12 @@ fn make(control: &mut Control, exported: &Exported) -> Result<String, HaulError>
     let table = &exported.table;
     let next = format!("evenkeel_import_{table}");
     if next.chars().count() > LONGEST {
-        return Err(ExportError::Name(table.clone()).into());
+        return Err(no_name(table).into());
     }
     // Whatever else stands in a manifest is no statement for us to make.
     let rest = exported.create.strip_prefix(&format!("CREATE TABLE {} (", quoted(table)));
-    let problem = || ExportError::Manifest {
-        path: table.clone(),
-        problem: "it has no statement that makes it".to_owned(),
-    };
-    let rest = rest.ok_or_else(problem)?;
+    let what = || format!("{table}: it has no statement that makes it");
+    let rest = rest.ok_or_else(|| refused(what(), "export the tables again"))?;
     control.exec(&format!("DROP TABLE IF EXISTS {}", quoted(&next)))?;
     control.exec(&format!("CREATE TABLE {} ({rest}", quoted(&next)))?;
     Ok(next)

@@ -3,16 +3,16 @@
 use super::folder::Folder;
 use super::manifest::{Exported, Manifest};
 use super::writer::Writer;
-use super::{ExportError, line, snapshot};
-use crate::HaulError;
-use crate::audit::named;
+use super::{line, snapshot};
+use crate::audit::{named, no_table};
 use crate::table::{Found, literal, quoted};
+use crate::{HaulError, Progress, Refused, Step, locked, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 const TELL: u64 = 1 << 14;
 
@@ -23,12 +23,6 @@ pub struct Export<'a> {
     /// Connections at most; each reads one table after the other.
     pub connections: usize,
     pub stop: &'a Stop,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    pub rows: u64,
-    pub bytes: u64,
 }
 
 struct Shared<'a> {
@@ -94,16 +88,21 @@ impl Export<'_> {
         names.sort();
         names.dedup();
         match names.iter().find(|name| name.starts_with('.') || name.contains('/')) {
-            Some(bad) => Err(ExportError::Name(bad.clone()).into()),
+            Some(bad) => Err(no_name(bad).into()),
             None => Ok(names),
         }
     }
 }
 
+pub(super) fn no_name(table: &str) -> Refused {
+    refused(format!("table {table:?}: its name cannot be the name of a file"), "rename the table")
+}
+
 fn describe(control: &mut Control, name: &str) -> Result<(Exported, String), HaulError> {
-    let found = Found::read(control, name)?.ok_or_else(|| ExportError::NoTable(name.to_owned()))?;
+    let found = Found::read(control, name)?.ok_or_else(|| no_table(name))?;
     if found.kind != "BASE TABLE" {
-        return Err(ExportError::Kind { table: found.name, kind: found.kind }.into());
+        let what = format!("{name} is not a table but a {}", found.kind);
+        return Err(refused(what, "SHOW FULL TABLES lists them").into());
     }
     // Of an account that may see some columns alone the server hides the others; this it refuses.
     control.query(&format!("SELECT * FROM {} LIMIT 0", quoted(name)))?;
@@ -115,8 +114,7 @@ fn describe(control: &mut Control, name: &str) -> Result<(Exported, String), Hau
     let columns: Vec<String> = columns.rows.into_iter().flatten().flatten().collect();
     let create = control.query(&format!("SHOW CREATE TABLE {}", quoted(name)))?;
     let create = create.rows.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
-    let select =
-        line::select(&found, &columns).map_err(|column| ExportError::NoTable(format!("{name}.{column}")))?;
+    let select = line::select(&found, &columns).map_err(|column| no_table(&format!("{name}.{column}")))?;
     let exported = Exported {
         snapshot: found.engine.eq_ignore_ascii_case("InnoDB"),
         table: found.name,
@@ -169,14 +167,10 @@ impl Shared<'_> {
     }
 
     fn tell(&self, bytes: usize) {
-        let rows = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
-        let bytes = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-        if rows.is_multiple_of(TELL) {
-            (self.tell)(&Progress { rows, bytes });
+        let records = self.rows.fetch_add(1, Ordering::Relaxed) + 1;
+        let read = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        if records.is_multiple_of(TELL) {
+            (self.tell)(&Progress { step: Step::Export, read, records, ..Progress::default() });
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,7 @@
 //! What is noted of an export: `export.json` in its folder.
 
-use super::ExportError;
 use super::line::Checksum;
-use crate::HaulError;
+use crate::{HaulError, refused};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -51,11 +50,13 @@ impl Manifest {
         let path = folder.join(NAME);
         let bytes = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(ExportError::NoManifest(folder.display().to_string()).into());
+                let what = format!("{} holds no export (export.json)", folder.display());
+                return Err(refused(what, "name the folder that `evenkeel cdr export --into` wrote").into());
             }
             bytes => bytes.map_err(HaulError::io("read", &path))?,
         };
-        let wrong = |problem: String| ExportError::Manifest { path: path.display().to_string(), problem };
+        let wrong =
+            |problem: String| refused(format!("{}: {problem}", path.display()), "export the tables again");
         let found: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         // Names of files are of this folder, whoever wrote the manifest.
         let is_plain = |file: &ExportedFile| Path::new(&file.name).file_name() == Some(file.name.as_ref());

@@ -6,7 +6,6 @@
 //! a table again.
 
 mod check;
-mod error;
 mod folder;
 mod import;
 mod job;
@@ -16,7 +15,6 @@ mod snapshot;
 mod writer;
 
 pub use check::{Fault, compare, verify};
-pub use error::ExportError;
 pub use import::{Import, Imported};
-pub use job::{Export, Progress};
+pub use job::Export;
 pub use manifest::{Exported, ExportedFile, Manifest};

@@ -1,7 +1,6 @@
 //! Connections that share one snapshot.
 
-use super::ExportError;
-use crate::HaulError;
+use crate::{HaulError, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
 
@@ -39,9 +38,7 @@ pub(super) fn open(
     // Nobody is to wait for long behind a statement that the lock itself waits for.
     lock.exec("SET SESSION lock_wait_timeout = 30")?;
     lock.exec("FLUSH TABLES WITH READ LOCK").map_err(|error| match error {
-        TargetError::Statement { message: reason, .. } => {
-            ExportError::Snapshot { connections, reason }.into()
-        }
+        TargetError::Statement { message: reason, .. } => no_snapshot(connections, &reason),
         other => HaulError::from(other),
     })?;
     all.iter_mut().try_for_each(begin)?;
@@ -64,6 +61,10 @@ fn check_one_server<'a>(all: impl Iterator<Item = &'a mut Control>) -> Result<()
     if places.windows(2).all(|pair| pair[0] == pair[1]) {
         return Ok(());
     }
-    let reason = "they lead to several servers".to_owned();
-    Err(ExportError::Snapshot { connections: places.len() - 1, reason }.into())
+    Err(no_snapshot(places.len() - 1, "they lead to several servers"))
+}
+
+fn no_snapshot(connections: usize, reason: &str) -> HaulError {
+    let what = format!("{connections} connections cannot share a snapshot: {reason}");
+    refused(what, "grant RELOAD to the account, or use --connections 1").into()
 }

@@ -2,47 +2,23 @@
 
 use crate::dispatch::Day;
 use evenkeel_core::random::{Random, Seed};
+use std::collections::BTreeMap;
 
-/// Shares of the records with each kind of dirt, from 0 to 1. A record has one kind at most, line ends aside.
+/// Kinds of dirt. A record has one of them at most, line ends aside, which are the last.
+const KINDS: [&str; 8] =
+    ["late", "duplicate", "contradiction", "delimiter", "backslash", "nul", "non_ascii", "crlf"];
+const CRLF: usize = KINDS.len() - 1;
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dirt {
-    pub late: f64,
-    /// Sent once more, a few records later.
-    pub duplicate: f64,
-    /// Sent once more with another called number.
-    pub contradiction: f64,
-    pub delimiter: f64,
-    pub backslash: f64,
-    /// Bytes of zero in place of blanks in a field.
-    pub nul: f64,
-    pub non_ascii: f64,
-    pub crlf: f64,
+    /// Share of the records with each of the kinds, from 0 to 1.
+    shares: [f64; KINDS.len()],
     /// Whether the last record ends in its middle.
-    pub short_last: bool,
+    short_last: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum DirtError {
-    #[error("`{0}` is no kind of dirt with a share: as late=0.01; there are {KINDS}, and short-last")]
-    Word(String),
-    #[error("the shares come to more than 1 together")]
-    Sum,
-}
-
-const KINDS: &str = "late, duplicate, contradiction, delimiter, backslash, nul, non-ascii, crlf";
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Planted {
-    pub late: u64,
-    pub duplicate: u64,
-    pub contradiction: u64,
-    pub delimiter: u64,
-    pub backslash: u64,
-    pub nul: u64,
-    pub non_ascii: u64,
-    pub crlf: u64,
-    pub short: u64,
-}
+/// How often each kind was planted.
+pub type Planted = BTreeMap<&'static str, u64>;
 
 impl Dirt {
     pub fn none() -> Self {
@@ -51,22 +27,13 @@ impl Dirt {
 
     /// A thousandth of each kind, a hundredth of late records, and a last record that is short.
     pub fn all() -> Self {
-        let each = 0.001;
-        Self {
-            late: 0.01,
-            duplicate: each,
-            contradiction: each,
-            delimiter: each,
-            backslash: each,
-            nul: each,
-            non_ascii: each,
-            crlf: each,
-            short_last: true,
-        }
+        let mut shares = [0.001; KINDS.len()];
+        shares[0] = 0.01;
+        Self { shares, short_last: true }
     }
 
     /// `none`, `all`, or kinds with their shares: `late=0.01,nul=0.001,short-last`.
-    pub fn parse(text: &str) -> Result<Self, DirtError> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "none" => return Ok(Self::none()),
             "all" => return Ok(Self::all()),
@@ -74,32 +41,25 @@ impl Dirt {
         }
         let mut dirt = Self::none();
         for word in text.split(',').map(str::trim) {
-            let wrong = || DirtError::Word(word.to_owned());
+            let kinds = KINDS.join(", ").replace('_', "-");
+            let wrong = || {
+                format!(
+                    "`{word}` is no kind of dirt with a share: as late=0.01; there are {kinds}, and short-last"
+                )
+            };
             if word == "short-last" {
                 dirt.short_last = true;
                 continue;
             }
             let (kind, share) = word.split_once('=').ok_or_else(wrong)?;
-            let share: f64 = share.parse().map_err(|_| wrong())?;
-            let place = dirt.share(kind).filter(|_| (0.0..=1.0).contains(&share)).ok_or_else(wrong)?;
-            *place = share;
+            let place = KINDS.iter().position(|known| known.replace('_', "-") == kind).ok_or_else(wrong)?;
+            let share = share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+            dirt.shares[place] = share.ok_or_else(wrong)?;
         }
-        let sum = dirt.late + dirt.duplicate + dirt.contradiction + dirt.delimiter + dirt.backslash;
-        if sum + dirt.nul + dirt.non_ascii > 1.0 { Err(DirtError::Sum) } else { Ok(dirt) }
-    }
-
-    fn share(&mut self, kind: &str) -> Option<&mut f64> {
-        Some(match kind {
-            "late" => &mut self.late,
-            "duplicate" => &mut self.duplicate,
-            "contradiction" => &mut self.contradiction,
-            "delimiter" => &mut self.delimiter,
-            "backslash" => &mut self.backslash,
-            "nul" => &mut self.nul,
-            "non-ascii" => &mut self.non_ascii,
-            "crlf" => &mut self.crlf,
-            _ => return None,
-        })
+        match dirt.shares[..CRLF].iter().sum::<f64>() > 1.0 {
+            true => Err("the shares come to more than 1 together".to_owned()),
+            false => Ok(dirt),
+        }
     }
 }
 
@@ -117,51 +77,48 @@ const CELL: usize = 120;
 
 impl Dirty {
     pub fn new(dirt: Dirt, day: u32, seed: Seed) -> Self {
-        Self { dirt, day, random: Random::new(seed), planted: Planted::default() }
+        let planted = KINDS.into_iter().chain(["short"]).map(|kind| (kind, 0)).collect();
+        Self { dirt, day, random: Random::new(seed), planted }
     }
 
     /// Spoils a record with its line feed in place, or adds one that comes again.
     pub fn spoil(&mut self, line: &mut Vec<u8>, is_last: bool) {
         if is_last && self.dirt.short_last {
             line.truncate(120);
-            self.planted.short += 1;
-            return;
+            return self.count("short");
         }
-        let (chance, dirt) = (self.random.unit(), self.dirt.clone());
-        let mut sum = 0.0;
-        let mut hit = |share: f64| {
-            sum += share;
+        let (chance, mut sum) = (self.random.unit(), 0.0);
+        let hit = (0..CRLF).find(|kind| {
+            sum += self.dirt.shares[*kind];
             chance < sum
-        };
-        if hit(dirt.late) {
-            let day = day_after(self.day, -(self.random.uniform(1, 2) as i64));
-            line[START].copy_from_slice(format!("{day:08}").as_bytes());
-            self.planted.late += 1;
-        } else if hit(dirt.duplicate) {
-            line.extend_from_within(..);
-            self.planted.duplicate += 1;
-        } else if hit(dirt.contradiction) {
-            let length = line.len();
-            line.extend_from_within(..);
-            line[length + CALLED + 4] = b'*';
-            self.planted.contradiction += 1;
-        } else if hit(dirt.delimiter) {
-            line[CELL + 1] = b';';
-            self.planted.delimiter += 1;
-        } else if hit(dirt.backslash) {
-            line[CELL + 1] = b'\\';
-            self.planted.backslash += 1;
-        } else if hit(dirt.nul) {
-            line[CELL + 6] = 0;
-            self.planted.nul += 1;
-        } else if hit(dirt.non_ascii) {
-            line[CELL + 1] = 0xe9;
-            self.planted.non_ascii += 1;
+        });
+        if let Some(kind) = hit.map(|kind| KINDS[kind]) {
+            self.count(kind);
+            match kind {
+                "late" => {
+                    let day = day_after(self.day, -(self.random.uniform(1, 2) as i64));
+                    line[START].copy_from_slice(format!("{day:08}").as_bytes());
+                }
+                "duplicate" => line.extend_from_within(..),
+                "contradiction" => {
+                    let length = line.len();
+                    line.extend_from_within(..);
+                    line[length + CALLED + 4] = b'*';
+                }
+                "delimiter" => line[CELL + 1] = b';',
+                "backslash" => line[CELL + 1] = b'\\',
+                "nul" => line[CELL + 6] = 0,
+                _ => line[CELL + 1] = 0xe9,
+            }
         }
-        if self.random.unit() < dirt.crlf && line.len() == 200 {
+        if self.random.unit() < self.dirt.shares[CRLF] && line.len() == 200 {
             line.insert(199, b'\r');
-            self.planted.crlf += 1;
+            self.count("crlf");
         }
+    }
+
+    fn count(&mut self, kind: &'static str) {
+        *self.planted.entry(kind).or_default() += 1;
     }
 }
 
@@ -180,11 +137,11 @@ mod tests {
     #[test]
     fn dirt_is_named_with_its_share() {
         let dirt = Dirt::parse("late=0.01, nul=0.5,short-last").unwrap();
-        assert_eq!(dirt, Dirt { late: 0.01, nul: 0.5, short_last: true, ..Dirt::none() });
+        assert_eq!(dirt, Dirt { shares: [0.01, 0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0], short_last: true });
         assert_eq!(Dirt::parse("all").unwrap(), Dirt::all());
         for wrong in ["", "late", "late=2", "late=NaN", "mud=0.1"] {
-            assert!(matches!(Dirt::parse(wrong), Err(DirtError::Word(_))), "{wrong}");
+            assert!(Dirt::parse(wrong).unwrap_err().contains("is no kind of dirt"), "{wrong}");
         }
-        assert_eq!(Dirt::parse("late=0.6,nul=0.6"), Err(DirtError::Sum));
+        assert!(Dirt::parse("late=0.6,nul=0.6").unwrap_err().contains("more than 1"));
     }
 }

@@ -10,7 +10,7 @@ mod duration;
 mod hours;
 mod record;
 
-pub use dirt::{Dirt, DirtError, Planted};
+pub use dirt::{Dirt, Planted};
 pub use record::LAYOUT;
 
 use callers::Callers;
@@ -98,30 +98,23 @@ mod tests {
 
     #[test]
     fn what_is_planted_is_what_is_refused() {
-        let dirt = Dirt {
-            nul: 0.01,
-            non_ascii: 0.01,
-            delimiter: 0.02,
-            crlf: 0.05,
-            late: 0.1,
-            short_last: true,
-            ..Dirt::none()
-        };
+        let dirt =
+            Dirt::parse("nul=0.01,non-ascii=0.01,delimiter=0.02,crlf=0.05,late=0.1,short-last").unwrap();
         let (bytes, planted) = made(&Spec { dirt, ..spec(20_000) });
         let (stored, refused) = lines(&bytes);
-        assert_eq!(refused as u64, planted.nul + planted.non_ascii + planted.short);
+        assert_eq!(refused as u64, planted["nul"] + planted["non_ascii"] + planted["short"]);
         assert_eq!(stored + refused, 20_000);
         assert!(
-            planted.nul > 100 && planted.crlf > 800 && planted.late > 1_500 && planted.short == 1,
+            planted["nul"] > 100 && planted["crlf"] > 800 && planted["late"] > 1_500 && planted["short"] == 1,
             "{planted:?}"
         );
     }
 
     #[test]
     fn records_that_come_twice_are_counted_beside_the_others() {
-        let dirt = Dirt { duplicate: 0.05, contradiction: 0.02, ..Dirt::none() };
+        let dirt = Dirt::parse("duplicate=0.05,contradiction=0.02").unwrap();
         let (bytes, planted) = made(&Spec { dirt, ..spec(20_000) });
-        assert_eq!(bytes.len() as u64, 200 * (20_000 + planted.duplicate + planted.contradiction));
-        assert!(planted.duplicate > 800 && planted.contradiction > 300, "{planted:?}");
+        assert_eq!(bytes.len() as u64, 200 * (20_000 + planted["duplicate"] + planted["contradiction"]));
+        assert!(planted["duplicate"] > 800 && planted["contradiction"] > 300, "{planted:?}");
     }
 }

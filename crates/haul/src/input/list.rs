@@ -1,18 +1,17 @@
 //! Which files are meant.
 
-use super::Input;
 use crate::HaulError;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The inputs that these words name, in the order of the words; what a folder or a pattern holds, by name. `-` is the standard input.
 /// Hidden files of a folder are left out, since they are not finished, as a rule.
-pub fn list(words: &[String]) -> Result<Vec<Input>, HaulError> {
+pub fn list(words: &[String]) -> Result<Vec<PathBuf>, HaulError> {
     let mut found = Vec::new();
     for word in words {
         match word.as_str() {
-            "-" => found.push(Input::Pipe),
+            "-" => found.push("/dev/stdin".into()),
             _ if Path::new(word).is_dir() => found.extend(folder(Path::new(word))?),
-            _ if Path::new(word).exists() => found.push(Input::File(word.into())),
+            _ if Path::new(word).exists() => found.push(word.into()),
             _ => found.extend(pattern(word)?),
         }
     }
@@ -21,13 +20,13 @@ pub fn list(words: &[String]) -> Result<Vec<Input>, HaulError> {
     Ok(found)
 }
 
-fn folder(path: &Path) -> Result<Vec<Input>, HaulError> {
+fn folder(path: &Path) -> Result<Vec<PathBuf>, HaulError> {
     let mut found = Vec::new();
     for entry in path.read_dir().map_err(HaulError::io("read", path))? {
         let entry = entry.map_err(HaulError::io("read", path))?;
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
         if !hidden && entry.path().is_file() {
-            found.push(Input::File(entry.path()));
+            found.push(entry.path());
         }
     }
     found.sort();
@@ -37,10 +36,10 @@ fn folder(path: &Path) -> Result<Vec<Input>, HaulError> {
     }
 }
 
-fn pattern(word: &str) -> Result<Vec<Input>, HaulError> {
+fn pattern(word: &str) -> Result<Vec<PathBuf>, HaulError> {
     let nothing = || HaulError::Nothing(word.to_owned());
     let paths = glob::glob(word).map_err(|_| nothing())?;
-    let mut found: Vec<Input> = paths.flatten().filter(|path| !path.is_dir()).map(Input::File).collect();
+    let mut found: Vec<PathBuf> = paths.flatten().filter(|path| !path.is_dir()).collect();
     found.sort();
     if found.is_empty() { Err(nothing()) } else { Ok(found) }
 }
@@ -58,12 +57,12 @@ mod tests {
         let of = |words: &[&str]| {
             let words: Vec<String> =
                 words.iter().map(|word| home.path().join(word).display().to_string()).collect();
-            list(&words).map(|found| found.iter().map(Input::stem).collect::<Vec<_>>())
+            list(&words).map(|found| found.iter().map(|path| crate::input::stem(path)).collect::<Vec<_>>())
         };
         assert_eq!(of(&[""]).unwrap(), ["a.cdr", "b.cdr", "x.txt"]);
         assert_eq!(of(&["b.cdr", "*.cdr"]).unwrap(), ["b.cdr", "a.cdr"]);
         assert!(matches!(of(&["c.cdr"]), Err(HaulError::Nothing(_))));
         assert!(matches!(of(&["*.zip"]), Err(HaulError::Nothing(_))));
-        assert_eq!(list(&["-".to_owned()]).unwrap(), [Input::Pipe]);
+        assert_eq!(list(&["-".to_owned()]).unwrap(), [PathBuf::from("/dev/stdin")]);
     }
 }

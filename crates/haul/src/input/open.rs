@@ -1,9 +1,9 @@
 //! Opens an input, and unpacks it where its first bytes say that it is packed.
 
-use super::Input;
 use crate::HaulError;
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Opened {
 }
 
 /// What tells a file from what it becomes by being changed or replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Identity {
     /// Number of the file on its device.
     pub inode: u64,
@@ -52,13 +52,9 @@ pub(crate) fn changed_ns(found: &Metadata) -> i128 {
 }
 
 /// Opens an input at an offset of what it says, unpacked.
-pub fn open(input: &Input, offset: u64) -> Result<Opened, HaulError> {
-    let failed = || HaulError::io("read", input.path());
+pub fn open(path: &Path, offset: u64) -> Result<Opened, HaulError> {
+    let failed = || HaulError::io("read", path);
     let read = Arc::new(AtomicU64::new(0));
-    let Input::File(path) = input else {
-        let stream = unpacked(Counted { stream: io::stdin(), read: Arc::clone(&read) }).map_err(failed())?;
-        return skipped(Opened { stream, read, identity: None }, offset).map_err(failed());
-    };
     let mut file = File::open(path).map_err(failed())?;
     let found = file.metadata().map_err(failed())?;
     let identity = found.is_file().then(|| Identity::from(&found));
@@ -109,12 +105,12 @@ fn skipped(mut opened: Opened, offset: u64) -> io::Result<Opened> {
 }
 
 /// Counts what is read.
-struct Counted<R> {
-    stream: R,
-    read: Arc<AtomicU64>,
+pub(crate) struct Counted<R, C> {
+    pub stream: R,
+    pub read: C,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read, C: Deref<Target = AtomicU64>> Read for Counted<R, C> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.stream.read(into)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
@@ -129,7 +125,7 @@ mod tests {
 
     fn said(path: &Path, offset: u64) -> String {
         let mut text = String::new();
-        let mut opened = open(&Input::File(path.to_owned()), offset).unwrap();
+        let mut opened = open(path, offset).unwrap();
         opened.stream.read_to_string(&mut text).unwrap();
         assert_eq!(opened.read.load(Ordering::Relaxed), path.metadata().unwrap().len());
         text
@@ -159,6 +155,6 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("a");
         std::fs::write(&path, zstd::encode_all(&b"abc"[..], 1).unwrap()).unwrap();
-        assert!(open(&Input::File(path), 9).is_err());
+        assert!(open(&path, 9).is_err());
     }
 }

@@ -1,13 +1,11 @@
 //! How records lie, from a TOML file with names, types and checks.
 
-mod describe;
 mod file;
 mod guess;
 mod toml_form;
 
-pub use describe::to_toml;
 pub use file::{LayoutFile, LayoutFileError};
-pub use guess::{Doubt, Guess, NoLayout, Sample, guess};
+pub use guess::{Guess, NoLayout, Sample, guess};
 
 use file::Problem;
 use std::fs;
@@ -81,14 +79,5 @@ mod tests {
                     [[record]]\nname = 'texts'\nis = ['02', '03']\n[[record.field]]\nname = 'type'\nwidth = 2\n[[record.field]]\nname = 'b'\nwidth = 1\n";
         let file = of("a.toml", text).unwrap();
         assert_eq!((line(&file, "01xyz"), line(&file, "03q")), ("xyz\n".to_owned(), "03;q\n".to_owned()));
-    }
-
-    #[test]
-    fn a_layout_written_down_is_read_as_the_same() {
-        let text = "delimiter = '|'\ncharset = 'latin1'\nragged = true\nkey = ['a']\n[[field]]\nname = 'a'\nwidth = 3\ntype = 'decimal'\nmin = -5\nmax = 9\ntrim = 'left'\n\
-                    [[field]]\nname = 'b'\nstart = 5\nwidth = 2\nblank = 'null'\none_of = [\"x'\", 'y']\n";
-        let first = of("a.toml", text).unwrap();
-        let again = of("b.toml", &to_toml(&first.layout)).unwrap();
-        assert_eq!(first.layout, again.layout);
     }
 }

@@ -2,14 +2,13 @@
 
 use super::job::Loaded;
 use super::manifest::{self, Origin};
-use crate::audit::{AfterLoad, Audit, Progress, Report};
+use crate::audit::{AfterLoad, Audit, Report};
 use crate::convert::Duplicates;
-use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::{HaulError, dispatch, session};
+use crate::{HaulError, Progress, dispatch, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub struct Check<'a> {
     pub file: &'a LayoutFile,
@@ -32,7 +31,7 @@ impl Check<'_> {
     /// A file or a table cannot be read, or a file changed since; the load itself is done.
     pub fn run(&self, loaded: &Loaded, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Vec<Report>, HaulError> {
         let after = self.after(loaded)?;
-        let inputs: Vec<Input> = loaded.files.iter().map(|file| Input::File(file.path.clone())).collect();
+        let inputs: Vec<PathBuf> = loaded.files.iter().map(|file| file.path.clone()).collect();
         let types = self.file.layout.types();
         let mut reports = Vec::new();
         for (record_type, (table, of)) in self.tables.iter().zip(types).enumerate() {

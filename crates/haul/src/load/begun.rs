@@ -1,11 +1,10 @@
 //! A load into tables without transactions that was cut: its rows cannot be told from those of others.
 
-use super::LoadError;
 use super::files::{self, Looked};
 use super::manifest::{self, KnownFile, Origin};
-use crate::HaulError;
-use crate::input::{Input, is_packed};
+use crate::input::is_packed;
 use crate::table::{Table, quoted};
+use crate::{HaulError, refused};
 use evenkeel_site::server::Control;
 
 pub(super) fn count(control: &mut Control, tables: &[Table]) -> Result<u64, HaulError> {
@@ -30,10 +29,8 @@ pub(super) fn settle(
     if begun.is_empty() {
         return Ok(None);
     }
-    // What a dispatch has taken is not in the tables any more, and is known for good.
-    let known: Vec<KnownFile> = known.iter().filter(|file| file.is_there()).cloned().collect();
     let mut rows = count(control, tables)?;
-    let done: u64 = known.iter().filter(|file| file.done).map(|file| file.waiting).sum();
+    let done: u64 = known.iter().filter(|file| file.done).map(|file| file.rows).sum();
     if rows == done && uncover(control, tables)? {
         rows = count(control, tables)?;
     }
@@ -41,11 +38,14 @@ pub(super) fn settle(
         manifest::forget(control, &begun, true)?;
         return Ok(None);
     }
-    let refuse = |why| Err(LoadError::NotOurs { tables: named.to_owned(), why }.into());
+    let refuse = |why: String| {
+        let what =
+            "was interrupted; its rows cannot be distinguished from others, and the tables cannot be emptied";
+        let hint = "name all files that were loaded into it, or remove by hand what the cut load brought, and take --again on an empty table";
+        Err(refused(format!("a load into {named} {what}: {why}"), hint).into())
+    };
     if known.iter().any(|file| file.origin == Origin::Filled) {
-        return refuse(
-            "rows of others, or some that a dispatch had left, were in them before the load".to_owned(),
-        );
+        return refuse("rows of others were in them before the load".to_owned());
     }
     let is_there = |file: &KnownFile| looked.iter().any(|now| is_same(file, now));
     if let Some(missing) = known.iter().find(|file| !is_there(file)) {
@@ -58,7 +58,7 @@ pub(super) fn settle(
         ));
     }
     // In this order: a kill between both leaves tables whose load was cut, as before.
-    manifest::forget(control, &known, false)?;
+    manifest::forget(control, known, false)?;
     for table in tables {
         control.exec(&format!("TRUNCATE TABLE {}", quoted(&table.name)))?;
     }
@@ -71,7 +71,7 @@ pub(super) fn settle(
 
 /// Whether a file is there: as it was, or one that was begun and has grown since.
 fn is_same(file: &KnownFile, now: &Looked) -> bool {
-    let path = now.input.path();
+    let path = &now.path;
     let is_longer = || now.content.0 > file.content.0 && path.to_string_lossy() == file.name;
     let begins_alike = || files::hash(path, file.content.0).is_ok_and(|hash| hash == file.content.1);
     now.content == file.content || (!file.done && is_longer() && begins_alike())
@@ -94,9 +94,8 @@ fn uncover(control: &mut Control, tables: &[Table]) -> Result<bool, HaulError> {
 }
 
 fn most_rows(file: &KnownFile, looked: &[Looked], shortest: u64) -> u64 {
-    let now = looked.iter().find(|now| is_same(file, now));
-    match now.map(|now| &now.input) {
-        Some(Input::File(path)) if !is_packed(path) => file.content.0 / shortest.max(1) + 1,
+    match looked.iter().find(|now| is_same(file, now)) {
+        Some(now) if !is_packed(&now.path) => file.content.0 / shortest.max(1) + 1,
         _ => u64::MAX,
     }
 }

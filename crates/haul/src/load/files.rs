@@ -1,36 +1,43 @@
 //! Which files are to be loaded, from which byte on, by what the manifest says of them.
 
-use super::LoadError;
 use super::manifest::{self, KnownFile, Origin};
-use crate::HaulError;
 use crate::blocks::Separator;
-use crate::input::{self, Identity, Input};
+use crate::convert::Tally;
+use crate::input::{self, Identity};
+use crate::{HaulError, refused};
 use evenkeel_site::server::Control;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-pub(super) struct Planned {
-    pub input: Input,
-    /// As the manifest names it.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct LoadedFile {
+    pub path: PathBuf,
+    /// As the manifest names it: where it lay when it was loaded first.
+    #[serde(skip)]
     pub name: String,
-    pub id: u64,
+    /// Its number in the manifest.
+    #[serde(skip)]
+    pub(super) id: u64,
+    /// What it was when it was looked at; the load has read that and nothing else.
+    #[serde(skip)]
     pub identity: Identity,
-    /// Bytes that are in, unpacked.
-    pub begin: u64,
-    /// Whether nothing of it is left.
-    pub done: bool,
-    /// Records and rows that are in.
-    pub records: u64,
-    pub rows: u64,
-    pub rejects: u64,
-    pub audited: bool,
+    /// Bytes that were in, unpacked.
+    pub before: u64,
+    /// Whether nothing of it was left.
+    #[serde(skip)]
+    pub(super) done: bool,
+    pub records_before: u64,
+    pub rows_before: u64,
+    pub rejects_before: u64,
+    pub audited_before: bool,
+    pub tally: Tally,
 }
 
 /// A file as it is now.
 pub(super) struct Looked {
-    pub input: Input,
+    pub path: PathBuf,
     pub identity: Identity,
     /// Length and XXH3.
     pub content: (u64, u64),
@@ -45,16 +52,16 @@ pub(super) struct Ground<'a> {
 }
 
 /// Reads all files once, to know them again.
-pub(super) fn look(inputs: &[Input]) -> Result<Vec<Looked>, HaulError> {
+pub(super) fn look(inputs: &[PathBuf]) -> Result<Vec<Looked>, HaulError> {
     let mut all: Vec<Looked> = Vec::new();
-    for input in inputs {
-        let path = input.path();
+    for path in inputs {
         let full = path.canonicalize().map_err(HaulError::io("read", path))?;
         let (identity, content) = read_whole(&full, &|| hash(&full, u64::MAX))?;
         if let Some(same) = all.iter().find(|known| known.content == content && content.0 > 0) {
-            return Err(LoadError::Same { first: same.input.path().to_owned(), second: full }.into());
+            let what = format!("{} and {} are the same, byte by byte", same.path.display(), full.display());
+            return Err(HaulError::File(refused(what, "name it once")));
         }
-        all.push(Looked { input: Input::File(full), identity, content });
+        all.push(Looked { path: full, identity, content });
     }
     Ok(all)
 }
@@ -89,12 +96,8 @@ pub(super) fn plan(
     ground: &Ground<'_>,
     looked: Vec<Looked>,
     known: &[KnownFile],
-) -> Result<Vec<Planned>, HaulError> {
-    let mut planned = Vec::new();
-    for file in looked {
-        planned.push(one(control, ground, file, known)?);
-    }
-    Ok(planned)
+) -> Result<Vec<LoadedFile>, HaulError> {
+    looked.into_iter().map(|file| one(control, ground, file, known)).collect()
 }
 
 fn one(
@@ -102,15 +105,19 @@ fn one(
     ground: &Ground<'_>,
     file: Looked,
     known: &[KnownFile],
-) -> Result<Planned, HaulError> {
-    let name = file.input.path().to_string_lossy().into_owned();
+) -> Result<LoadedFile, HaulError> {
+    let name = file.path.to_string_lossy().into_owned();
     let same = known.iter().find(|each| each.content == file.content);
     let named = || known.iter().rev().find(|each| each.name == name);
     let Some(before) = same.or_else(named) else { return fresh(control, ground, file, name) };
     if before.has_holes {
-        let what = format!("parts that leave bytes out before {}", before.end);
-        let (tables, path) = (ground.tables.to_owned(), file.input.path().to_owned());
-        return Err(LoadError::Manifest { tables, path, what }.into());
+        return Err(HaulError::File(refused(
+            format!(
+                "evenkeel_load_parts has invalid entries for {}, file {name}: parts that leave bytes out before {}",
+                ground.tables, before.end
+            ),
+            "see who else writes to the tables evenkeel_loads and evenkeel_load_parts",
+        )));
     }
     let is_new = before.end == 0 && !before.done;
     if is_new && (before.content != file.content || before.layout != ground.layout) {
@@ -119,7 +126,7 @@ fn one(
     }
     // Nothing of it is stored, and by the layout of now some of it may be.
     if before.done && before.records > 0 && before.rows == 0 && before.layout != ground.layout {
-        manifest::forget_all(control, std::slice::from_ref(before), &[])?;
+        manifest::forget(control, std::slice::from_ref(before), true)?;
         return fresh(control, ground, file, name);
     }
     let (mut done, mut audited) = (before.done, before.audited);
@@ -129,19 +136,23 @@ fn one(
         (done, audited) = (false, false);
     }
     if !done && before.layout != ground.layout {
-        return Err(LoadError::Layout { path: file.input.path().to_owned(), end: before.end }.into());
+        return Err(HaulError::File(refused(
+            format!("{name} was begun with another layout, up to byte {}", before.end),
+            "go on with the layout that it was begun with, or empty the table and take --again",
+        )));
     }
-    Ok(Planned {
+    Ok(LoadedFile {
+        path: file.path,
         name: before.name.clone(),
         id: before.id,
         identity: file.identity,
-        begin: before.end,
+        before: before.end,
         done,
-        records: before.records,
-        rows: before.rows,
-        rejects: before.rejects,
-        audited,
-        input: file.input,
+        records_before: before.records,
+        rows_before: before.rows,
+        rejects_before: before.rejects,
+        audited_before: audited,
+        tally: Tally::default(),
     })
 }
 
@@ -150,40 +161,34 @@ fn fresh(
     ground: &Ground<'_>,
     file: Looked,
     name: String,
-) -> Result<Planned, HaulError> {
+) -> Result<LoadedFile, HaulError> {
     let id = manifest::begin(control, ground.tables, (&name, file.content), ground.layout, ground.origin)?;
-    let Looked { input, identity, .. } = file;
-    Ok(Planned {
-        input,
-        name,
-        id,
-        identity,
-        begin: 0,
-        done: false,
-        records: 0,
-        rows: 0,
-        rejects: 0,
-        audited: false,
-    })
+    Ok(LoadedFile { path: file.path, name, id, identity: file.identity, ..LoadedFile::default() })
 }
 
 /// A file of the same name is the same one where it begins with all that the former was, and the former ended with a record.
 fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result<(), HaulError> {
-    let path = file.input.path();
-    let replaced = |is_cut| LoadError::Replaced {
-        path: path.to_owned(),
-        tables: ground.tables.to_owned(),
-        known_bytes: before.content.0,
-        now_bytes: file.content.0,
-        is_cut,
+    let path = file.path.as_path();
+    let replaced = |why: &str, hint| {
+        let (path, tables) = (path.display(), ground.tables);
+        let (known, now) = (before.content.0, file.content.0);
+        let what =
+            format!("{path} was loaded into {tables} before with {known} bytes, now it has {now}: {why}");
+        Err(HaulError::File(refused(what, hint)))
     };
     let begins = || hash(path, before.content.0).map_err(HaulError::io("read", path));
     if file.content.0 <= before.content.0 || begins()? != before.content.1 {
-        return Err(replaced(false).into());
+        return replaced(
+            "its content has changed",
+            "give the new file another name, or put the former one back to go on with it",
+        );
     }
     match ends_a_record(file, before.end, ground.separator)? {
         true => Ok(()),
-        false => Err(replaced(true).into()),
+        false => replaced(
+            "before, its last record was cut or had no line end, and was taken as it was",
+            "load complete files only; `evenkeel cdr audit` names the records that are missing: write them into a new file and load that",
+        ),
     }
 }
 
@@ -193,8 +198,8 @@ fn ends_a_record(file: &Looked, end: u64, separator: Separator) -> Result<bool, 
         Separator::Line if end == 0 => Ok(true),
         Separator::Line => {
             let mut last = [0];
-            let mut stream = input::open(&file.input, end - 1)?.stream;
-            stream.read_exact(&mut last).map_err(HaulError::io("read", file.input.path()))?;
+            let mut stream = input::open(&file.path, end - 1)?.stream;
+            stream.read_exact(&mut last).map_err(HaulError::io("read", &file.path))?;
             Ok(last == *b"\n")
         }
     }

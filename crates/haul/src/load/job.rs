@@ -1,17 +1,16 @@
 //! A load of many files.
 
-use super::files::{self, Ground, Looked, Planned};
+use super::files::{self, Ground, LoadedFile, Looked};
 use super::manifest::{self, KnownFile, Origin};
 use super::options::Options;
 use super::rejects::Rejects;
-use super::store::{self, Shared, locked};
+use super::store::{self, Shared};
 use super::turn::Turn;
-use super::{LoadError, begun, indexes};
-use crate::convert::{Duplicates, Progress, Step, Tally, tidy};
-use crate::input::{Identity, Input};
+use super::{begun, indexes};
+use crate::convert::{Duplicates, Tally};
 use crate::layout::LayoutFile;
-use crate::table::{Engine, Table, literal};
-use crate::{HaulError, session};
+use crate::table::{Engine, Table};
+use crate::{HaulError, Progress, Step, locked, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, quoted};
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub struct Job<'a> {
     pub file: &'a LayoutFile,
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<PathBuf>,
     pub target: &'a Target,
     /// Tables by record type; made where they are missing.
     pub tables: Vec<Table>,
@@ -72,23 +71,6 @@ impl Loaded {
     }
 }
 
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct LoadedFile {
-    pub path: PathBuf,
-    /// As the manifest names it: where it lay when it was loaded first.
-    #[serde(skip)]
-    pub name: String,
-    /// What it was when it was looked at; the load has read that and nothing else.
-    #[serde(skip)]
-    pub identity: Identity,
-    pub before: u64,
-    pub records_before: u64,
-    pub rows_before: u64,
-    pub rejects_before: u64,
-    pub audited_before: bool,
-    pub tally: Tally,
-}
-
 /// Seconds that a load waits for another one to end: the server takes a moment to notice that one was killed.
 const BUSY_S: u32 = 10;
 
@@ -102,15 +84,15 @@ impl Job<'_> {
         let mut control = session::connect(self.target, self.stop)?;
         let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
-        let planned = files::plan(&mut control, &ground, looked, &known)?;
+        let mut files = files::plan(&mut control, &ground, looked, &known)?;
         self.create_tables(&mut control)?;
-        self.inputs = planned.iter().map(|file| file.input.clone()).collect();
-        let tallies = match planned.iter().all(|file| file.done) {
-            true => vec![Tally::default(); planned.len()],
-            false => self.load(&planned, &named, engine, tell)?,
-        };
+        self.inputs = files.iter().map(|file| file.path.clone()).collect();
+        if files.iter().any(|file| !file.done) {
+            let tallies = self.load(&files, &named, engine, tell)?;
+            files.iter_mut().zip(tallies).for_each(|(file, tally)| file.tally = tally);
+        }
         if !engine.has_transactions() {
-            for file in &planned {
+            for file in &files {
                 control.exec(&format!(
                     "UPDATE {} SET state = 'done' WHERE id = {}",
                     manifest::FILES,
@@ -126,7 +108,8 @@ impl Job<'_> {
                 }
             }
         }
-        let mut loaded = Loaded { named, ..loaded(&planned, tallies, notes) };
+        let tally = sum(files.iter().map(|file| &file.tally));
+        let mut loaded = Loaded { named, tally, files, dropped: false, notes };
         let is_new = origin == Origin::Created && known.is_empty();
         if is_new && loaded.is_all_refused() && begun::count(&mut control, &self.tables)? == 0 {
             self.forget(&mut control, &loaded.named)?;
@@ -137,24 +120,12 @@ impl Job<'_> {
 
     /// Takes the files out of the manifest, and drops the tables.
     fn forget(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
-        let (files, parts, named) = (manifest::FILES, manifest::PARTS, literal(named.as_bytes()));
-        control.exec(&format!(
-            "DELETE f, p FROM {files} f LEFT JOIN {parts} p ON p.file_id = f.id WHERE f.tables_loaded = {named}"
-        ))?;
+        let known = manifest::read(control, named)?;
+        manifest::forget(control, &known, true)?;
         for table in &self.tables {
             control.exec(&format!("DROP TABLE {}", quoted(&table.name)))?;
         }
         Ok(())
-    }
-
-    pub(super) fn lock(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
-        lock(control, self.target, named)
-    }
-
-    /// Whose rejects those of this load are.
-    fn owner(&self, named: &str) -> String {
-        let database = self.target.database.as_deref().unwrap_or_default();
-        tidy(&format!("{named} of database {database} at {}", self.target.address))
     }
 
     fn rules(&self) -> u64 {
@@ -165,13 +136,12 @@ impl Job<'_> {
 
     fn load(
         &self,
-        planned: &[Planned],
+        files: &[LoadedFile],
         named: &str,
         engine: Engine,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Vec<Tally>, HaulError> {
-        let names: Vec<PathBuf> = self.inputs.iter().map(|input| input.path().to_owned()).collect();
-        let mut seen = self.seen_before(planned, &names, tell)?;
+        let mut seen = self.seen_before(files, tell)?;
         let shared = Shared {
             tables: &self.tables,
             named,
@@ -180,8 +150,8 @@ impl Job<'_> {
             inputs: &self.inputs,
             separator: self.file.separator,
             turn: Turn::default(),
-            rejects: Mutex::new(Rejects::open(self.rejects, &self.owner(named), planned)?),
-            stored: Mutex::new(vec![Tally::default(); planned.len()]),
+            rejects: Mutex::new(Rejects::open(self.rejects, files)?),
+            stored: Mutex::new(vec![Tally::default(); files.len()]),
             failed: Mutex::new(None),
             sent: self.sent,
         };
@@ -201,7 +171,7 @@ impl Job<'_> {
             }
             // The connections alone hold it, so that nothing is handed to nobody.
             drop(receiver);
-            let read = self.read(planned, (&names, seen.as_mut()), shared, &sender, tell);
+            let read = self.read((files, seen.as_mut()), shared, &sender, tell);
             if read.is_err() {
                 shared.turn.end();
             }
@@ -216,35 +186,15 @@ impl Job<'_> {
 }
 
 /// Keeps other loads into these tables out for as long as the connection lasts.
-pub(crate) fn lock(control: &mut Control, target: &Target, named: &str) -> Result<(), HaulError> {
-    let database = target.database.clone().unwrap_or_default();
-    let name = format!("evenkeel-load-{:016x}", xxh3_64(format!("{database}.{named}").as_bytes()));
-    let got = control.query_value(&format!("SELECT GET_LOCK({}, {BUSY_S})", literal(name.as_bytes())))?;
-    match got.as_deref() {
-        Some("1") => Ok(()),
-        _ => Err(LoadError::Busy(named.to_owned()).into()),
+pub(crate) fn lock(control: &mut Control, named: &str) -> Result<(), HaulError> {
+    match session::lock(control, "load", named, BUSY_S)? {
+        true => Ok(()),
+        false => Err(HaulError::Busy(named.to_owned())),
     }
 }
 
-pub(super) fn sum(tallies: &[Tally]) -> Tally {
+pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
     let mut sum = Tally::default();
-    tallies.iter().for_each(|tally| sum.add(tally));
+    tallies.into_iter().for_each(|tally| sum.add(tally));
     sum
-}
-
-fn loaded(planned: &[Planned], tallies: Vec<Tally>, notes: Vec<String>) -> Loaded {
-    let tally = sum(&tallies);
-    let of = |(file, tally): (&Planned, Tally)| LoadedFile {
-        path: file.input.path().to_owned(),
-        name: file.name.clone(),
-        identity: file.identity,
-        before: file.begin,
-        records_before: file.records,
-        rows_before: file.rows,
-        rejects_before: file.rejects,
-        audited_before: file.audited,
-        tally,
-    };
-    let files = planned.iter().zip(tallies).map(of).collect();
-    Loaded { named: String::new(), tally, files, dropped: false, notes }
 }

@@ -3,11 +3,11 @@
 //! A row of `evenkeel_loads` is a file that was begun, with its name, length and XXH3, and the state `begun` or `done`; `audited` is 1
 //! once an audit of all that is in of it has come to its end. A row of `evenkeel_load_parts` is a stretch `[begin_byte, end_byte)` of
 //! it that is in, unpacked, with what became of its records. A part's row goes in the transaction of the part's rows; it is the
-//! first thing in it, so that two loads that would store the same bytes meet there and one of them ends. `dispatched` is 1 once a
-//! dispatch has taken the part's rows out of a table without transactions.
+//! first thing in it, so that two loads that would store the same bytes meet there and one of them ends.
 
-use crate::table::{Table, literal};
-use crate::{HaulError, dispatch};
+use crate::HaulError;
+use crate::convert::Tally;
+use crate::table::literal;
 use evenkeel_site::server::{Control, TargetError};
 
 pub const FILES: &str = "evenkeel_loads";
@@ -29,18 +29,7 @@ pub(crate) struct KnownFile {
     pub rejects: u64,
     /// Whether its parts lie otherwise.
     pub has_holes: bool,
-    /// Rows of parts that no dispatch has taken.
-    pub waiting: u64,
-    /// Whether there are such parts.
-    pub has_waiting: bool,
     pub audited: bool,
-}
-
-impl KnownFile {
-    /// Whether rows of it may be in the tables, where dispatches mark what they take.
-    pub fn is_there(&self) -> bool {
-        !self.done || self.has_waiting
-    }
 }
 
 /// What the tables of a load were when the first one into them began.
@@ -72,17 +61,7 @@ impl Origin {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Brought {
-    pub records: u64,
-    pub rows: u64,
-    pub rejects: u64,
-}
-
 pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
-    if has_column(control, FILES, "audited")? && has_column(control, PARTS, "dispatched")? {
-        return Ok(());
-    }
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {FILES} (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, \
          tables_loaded VARBINARY(1000) NOT NULL, name VARBINARY(4096) NOT NULL, bytes BIGINT UNSIGNED NOT NULL, \
@@ -94,18 +73,9 @@ pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
     control.exec(&format!(
         "CREATE TABLE IF NOT EXISTS {PARTS} (file_id BIGINT UNSIGNED NOT NULL, begin_byte BIGINT UNSIGNED NOT NULL, \
          end_byte BIGINT UNSIGNED NOT NULL, records BIGINT UNSIGNED NOT NULL, rows_stored BIGINT UNSIGNED NOT NULL, \
-         rejects BIGINT UNSIGNED NOT NULL, dispatched TINYINT NOT NULL DEFAULT 0, \
-         PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
+         rejects BIGINT UNSIGNED NOT NULL, PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
     ))?;
     Ok(())
-}
-
-fn has_column(control: &mut Control, table: &str, column: &str) -> Result<bool, TargetError> {
-    let sql = format!(
-        "SELECT 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{table}' \
-         AND COLUMN_NAME = '{column}'"
-    );
-    Ok(control.query_value(&sql)?.is_some())
 }
 
 /// All files that were loaded, or begun, into these tables, in the order in which they were begun.
@@ -114,7 +84,6 @@ pub(crate) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>
         "SELECT f.id, HEX(f.name), f.bytes, f.xxh3, f.layout, f.state, f.origin, COALESCE(MAX(p.end_byte), 0), \
          COALESCE(SUM(p.records), 0), COALESCE(SUM(p.rows_stored), 0), COALESCE(SUM(p.rejects), 0), \
          COALESCE(SUM(p.end_byte - p.begin_byte), 0) <> COALESCE(MAX(p.end_byte), 0), \
-         COALESCE(SUM((p.dispatched = 0) * p.rows_stored), 0), COALESCE(SUM(p.dispatched = 0), 0) > 0, \
          f.audited \
          FROM {FILES} f LEFT JOIN {PARTS} p ON p.file_id = f.id WHERE f.tables_loaded = {} \
          GROUP BY f.id, f.name, f.bytes, f.xxh3, f.layout, f.state, f.origin, f.audited ORDER BY f.id",
@@ -138,13 +107,11 @@ fn known(row: &[Option<String>]) -> KnownFile {
         rows: number(9),
         rejects: number(10),
         has_holes: text(11) != "0",
-        waiting: number(12),
-        has_waiting: text(13) != "0",
-        audited: text(14) == "1",
+        audited: text(12) == "1",
     }
 }
 
-pub(crate) fn unhex(digits: &str) -> String {
+fn unhex(digits: &str) -> String {
     let byte = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
     String::from_utf8_lossy(&bytes).into_owned()
@@ -184,10 +151,11 @@ pub(crate) fn claim(control: &mut Control, id: u64, (begin, end): (u64, u64)) ->
 pub(crate) fn tell(
     control: &mut Control,
     (id, begin): (u64, u64),
-    brought: &Brought,
+    brought: &Tally,
     is_last: bool,
 ) -> Result<(), TargetError> {
-    let Brought { records, rows, rejects } = brought;
+    let Tally { records, lines, rejects, .. } = brought;
+    let rows: u64 = lines.iter().sum();
     control.exec(&format!(
         "UPDATE {PARTS} SET records = {records}, rows_stored = {rows}, rejects = {rejects} \
          WHERE file_id = {id} AND begin_byte = {begin}"
@@ -204,8 +172,7 @@ pub(super) fn audited(control: &mut Control, files: &[KnownFile]) -> Result<(), 
     control.exec(&format!("UPDATE {FILES} SET audited = 1 WHERE state = 'done' AND id IN ({ids})")).map(drop)
 }
 
-/// Forgets what is known of these files, all at once, as far as no dispatch has taken it; `also_files` or only that any of their
-/// bytes are in.
+/// Forgets that any byte of these files is in, all at once; with `also_files` that they were begun too.
 pub(crate) fn forget(
     control: &mut Control,
     files: &[KnownFile],
@@ -213,28 +180,11 @@ pub(crate) fn forget(
 ) -> Result<(), TargetError> {
     let Some(ids) = ids(files) else { return Ok(()) };
     control.exec("BEGIN")?;
-    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids}) AND dispatched = 0"))?;
-    if also_files {
-        let taken = format!("SELECT file_id FROM {PARTS} WHERE file_id IN ({ids})");
-        control.exec(&format!("DELETE FROM {FILES} WHERE id IN ({ids}) AND id NOT IN ({taken})"))?;
-    }
-    control.exec(&format!("UPDATE {FILES} SET state = 'begun', audited = 0 WHERE id IN ({ids})"))?;
-    control.exec("COMMIT").map(drop)
-}
-
-pub(crate) fn forget_all(
-    control: &mut Control,
-    files: &[KnownFile],
-    tables: &[Table],
-) -> Result<(), TargetError> {
-    control.exec("BEGIN")?;
-    if let Some(ids) = ids(files) {
-        control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids})"))?;
-        control.exec(&format!("DELETE FROM {FILES} WHERE id IN ({ids})"))?;
-    }
-    for table in tables {
-        dispatch::forget(control, &table.name)?;
-    }
+    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids})"))?;
+    control.exec(&match also_files {
+        true => format!("DELETE FROM {FILES} WHERE id IN ({ids})"),
+        false => format!("UPDATE {FILES} SET state = 'begun', audited = 0 WHERE id IN ({ids})"),
+    })?;
     control.exec("COMMIT").map(drop)
 }
 

@@ -5,22 +5,18 @@
 //! which bytes of which file are in. Parts are committed in the order of the records, also where several connections send them,
 //! so that what is in is always the beginning of a file, and a record that was refused as a duplicate has the first of its kind
 //! in the table. Tables without transactions have no such parts: a load of them that was cut is emptied and begun again
-//! ([`begun`]), as far as its rows have not gone to day tables since ([`dispatched`]).
+//! ([`begun`]).
 
 mod after;
 mod begun;
-pub(crate) mod dispatched;
-mod error;
 mod files;
 mod indexes;
 mod job;
-pub(crate) mod manifest;
+mod manifest;
 mod options;
-mod owned;
 mod part;
 mod reading;
 mod rejects;
-mod settle;
 mod sink;
 mod store;
 mod tables;
@@ -28,7 +24,7 @@ mod turn;
 mod warnings;
 
 pub use after::Check;
-pub use error::LoadError;
+pub use files::LoadedFile;
 pub(crate) use job::lock;
-pub use job::{Job, Loaded, LoadedFile};
+pub use job::{Job, Loaded};
 pub use options::{Indexes, Options, Warnings};

@@ -1,6 +1,5 @@
 //! A part: the lines of a bounded number of bytes of one file, which are stored together or not at all.
 
-use super::manifest::Brought;
 use crate::convert::{Converted, Tally};
 
 #[derive(Default)]
@@ -28,14 +27,6 @@ impl Part {
         self.rejects.extend_from_slice(&block.rejects);
         self.tally.add(&block.tally);
         self.end = block.end;
-    }
-
-    pub fn brought(&self) -> Brought {
-        Brought {
-            records: self.tally.records,
-            rows: self.tally.lines.iter().sum(),
-            rejects: self.tally.rejects,
-        }
     }
 
     /// Takes lines of a type out, by their numbers in ascending order; the offsets of their records.
@@ -87,6 +78,6 @@ mod tests {
         let mut part = part(&["a\n", "b\n", "c\n", "d\n"]);
         assert_eq!(part.take_out(0, &[1, 3]), [10, 30]);
         assert_eq!((&part.lines[0][..], &part.places[0][..]), (&b"a\nc\n"[..], &[0, 20][..]));
-        assert_eq!((part.brought().rows, part.brought().records), (2, 4));
+        assert_eq!((part.tally.lines[0], part.tally.records), (2, 4));
     }
 }

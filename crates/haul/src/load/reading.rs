@@ -1,49 +1,47 @@
 //! Files become parts.
 
-use super::files::Planned;
+use super::files::LoadedFile;
 use super::job::{Job, sum};
 use super::part::Part;
 use super::sink::Deal;
-use super::store::{Shared, locked};
-use crate::HaulError;
+use super::store::Shared;
 use crate::blocks::Blocks;
-use crate::convert::{self, Context, Duplicates, Lines, Progress, Step, has_keys, see_again};
-use crate::input::{self, Identity, Input, Opened};
+use crate::convert::{self, Context, Duplicates, Lines, has_keys, see_again};
+use crate::input::{self, Identity, Opened};
 use crate::keys::{self, Seen};
+use crate::{HaulError, Progress, Step, locked};
 use std::io::Read;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
 impl Job<'_> {
     pub(super) fn read(
         &self,
-        planned: &[Planned],
-        (names, mut seen): (&[PathBuf], Option<&mut Seen>),
+        (files, mut seen): (&[LoadedFile], Option<&mut Seen>),
         shared: &Shared<'_>,
         sender: &SyncSender<Part>,
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<(), HaulError> {
-        let total = Some(planned.iter().filter(|file| !file.done).map(|file| file.identity.size).sum());
+        let total = Some(files.iter().filter(|file| !file.done).map(|file| file.identity.size).sum());
         let (mut number, mut before) = (0, 0);
-        for (index, file) in planned.iter().enumerate().filter(|(_, file)| !file.done) {
-            let path = file.input.path();
-            let Opened { stream, read, identity } = input::open(&file.input, file.begin)?;
+        for (index, file) in files.iter().enumerate().filter(|(_, file)| !file.done) {
+            let path = file.path.as_path();
+            let Opened { stream, read, identity } = input::open(path, file.before)?;
             if identity != Some(file.identity) {
-                return Err(changed(file, file.begin));
+                return Err(changed(file, file.before));
             }
             let mut told = || {
-                let tally = sum(&locked(&shared.stored));
                 let read = before + read.load(Ordering::Relaxed);
-                tell(&Progress { step: Step::Load, read, total, tally });
+                let none = Progress { step: Step::Load, total, ..Progress::default() };
+                tell(&none.and(read, &sum(&*locked(&shared.stored))));
             };
-            let (begin, limit) = (file.begin, self.options.part_bytes);
+            let (begin, limit) = (file.before, self.options.part_bytes);
             let part = Part { input: index, file: file.id, begin, end: begin, ..Part::default() };
-            let context = self.context(names, index);
+            let context = self.context(index);
             let (context, seen) = (&context, seen.as_deref_mut());
             let mut deal = Deal { part, number: &mut number, sender, limit, context, seen, tell: &mut told };
             let stream = bounded(stream, file);
-            let blocks = Blocks::new(stream, self.file.separator, file.begin);
+            let blocks = Blocks::new(stream, self.file.separator, file.before);
             convert::run(blocks, path, &Lines(context), &mut deal, self.stop)?;
             // What grew or was replaced meanwhile is not done; its last record may be half of one.
             if Identity::of(path) != Some(file.identity) {
@@ -58,26 +56,25 @@ impl Job<'_> {
     /// The keys of all that is in, which stays in whatever is loaded now; `None` where nobody asks what comes twice.
     pub(super) fn seen_before(
         &self,
-        planned: &[Planned],
-        names: &[PathBuf],
+        files: &[LoadedFile],
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Option<Seen>, HaulError> {
         if !self.looks_for_duplicates() {
             return Ok(None);
         }
-        keys::check_inputs(planned.len())?;
+        keys::check_inputs(files.len())?;
         let mut seen = Seen::default();
-        let begun = || planned.iter().enumerate().filter(|(_, file)| file.begin > 0);
+        let begun = || files.iter().enumerate().filter(|(_, file)| file.before > 0);
         let total = Some(begun().map(|(_, file)| file.identity.size).sum());
         let mut progress = Progress { step: Step::Keys, total, ..Progress::default() };
         for (index, file) in begun() {
-            let Opened { stream, read, identity } = input::open(&file.input, 0)?;
+            let Opened { stream, read, identity } = input::open(&file.path, 0)?;
             if identity != Some(file.identity) {
                 return Err(changed(file, 0));
             }
             let before = progress.read;
-            let context = self.context(names, index);
-            see_again(&context, stream.take(file.begin), &mut seen, self.stop, &mut || {
+            let context = self.context(index);
+            see_again(&context, stream.take(file.before), &mut seen, self.stop, &mut || {
                 progress.read = before + read.load(Ordering::Relaxed);
                 tell(&progress);
             })?;
@@ -85,9 +82,9 @@ impl Job<'_> {
         Ok(Some(seen))
     }
 
-    fn context<'b>(&'b self, names: &'b [PathBuf], index: usize) -> Context<'b> {
+    fn context(&self, index: usize) -> Context<'_> {
         let has_keys = self.looks_for_duplicates();
-        Context { file: self.file, names, input: index as u32, has_keys, places: true }
+        Context { file: self.file, names: &self.inputs, input: index as u32, has_keys, places: true }
     }
 
     fn looks_for_duplicates(&self) -> bool {
@@ -96,15 +93,14 @@ impl Job<'_> {
 }
 
 /// No further than the file was when it was looked at; of a packed one the end is within it.
-fn bounded(stream: Box<dyn Read + Send>, file: &Planned) -> Box<dyn Read + Send> {
-    let Input::File(path) = &file.input else { return stream };
-    match input::is_packed(path) {
+fn bounded(stream: Box<dyn Read + Send>, file: &LoadedFile) -> Box<dyn Read + Send> {
+    match input::is_packed(&file.path) {
         true => stream,
-        false => Box::new(stream.take(file.identity.size.saturating_sub(file.begin))),
+        false => Box::new(stream.take(file.identity.size.saturating_sub(file.before))),
     }
 }
 
-fn changed(file: &Planned, at: u64) -> HaulError {
+fn changed(file: &LoadedFile, at: u64) -> HaulError {
     let what = "its size, modification time or inode is different now; what was stored before stays, run again when nothing writes to it";
-    HaulError::Changed { path: file.input.path().to_owned(), at, what }
+    HaulError::Changed { path: file.path.clone(), at, what }
 }

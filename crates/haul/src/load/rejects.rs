@@ -1,53 +1,38 @@
 //! The reject file of a load: each reject once, whatever ended the loads before.
 //!
 //! The rejects of a part are on disk before the part is committed. What stands there of parts that were not committed after all is
-//! taken out when the next load begins, and comes again when their bytes do. That is done only with a file whose rejects are known to
-//! be of the same tables ([`super::owned`]).
+//! taken out when the next load begins, and comes again when their bytes do. A load has the file's lock as long as it writes.
 
-use super::LoadError;
-use super::files::Planned;
-use super::owned::{Owned, beside};
+use super::files::LoadedFile;
 use crate::HaulError;
 use crate::convert::tidy;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 pub(super) struct Rejects {
     file: File,
     path: PathBuf,
-    /// Keeps others out; `None` of what is no file, as a pipe.
-    _owned: Option<Owned>,
 }
 
 impl Rejects {
-    /// Opens it for loads of this owner, without the rejects of these files whose bytes are not in.
-    pub fn open(path: &Path, owner: &str, files: &[Planned]) -> Result<Self, HaulError> {
-        let failed = || HaulError::io("write", path);
+    /// Opens it without the rejects of these files whose bytes are not in.
+    pub fn open(path: &Path, files: &[LoadedFile]) -> Result<Self, HaulError> {
         let mut ends = BTreeMap::new();
         for file in files {
-            for name in [file.input.path().to_string_lossy().into_owned(), file.name.clone()] {
-                ends.insert(tidy(&name).into_bytes(), file.begin);
+            for name in [file.path.to_string_lossy().into_owned(), file.name.clone()] {
+                ends.insert(tidy(&name).into_bytes(), file.before);
             }
         }
+        let mut file = locked(path)?;
         // What is no file, as a pipe, has nothing that could be taken out.
-        let owned = match path.exists() && !path.is_file() {
-            true => None,
-            false => Some(Owned::take(path, owner)?),
-        };
-        if let Some(owned) = owned.as_ref().filter(|_| path.is_file()) {
-            let lines = File::open(path).and_then(|file| leave(file, &ends));
-            match (lines.map_err(HaulError::io("read", path))?, owned.is_known) {
-                (false, _) => {}
-                (true, true) => keep(path, &ends).map_err(failed())?,
-                (true, false) => {
-                    return Err(LoadError::OthersRejects { path: path.to_owned(), owner: None }.into());
-                }
-            }
+        if path.is_file() && leave(path, &ends).map_err(HaulError::io("read", path))? {
+            file = keep(path, &ends).map_err(HaulError::io("write", path))?;
         }
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(failed())?;
-        Ok(Self { file, path: path.to_owned(), _owned: owned })
+        Ok(Self { file, path: path.to_owned() })
     }
 
     /// Adds the rejects of a part, and has them on disk.
@@ -60,20 +45,39 @@ impl Rejects {
     }
 }
 
-fn leave(known: File, ends: &BTreeMap<Vec<u8>, u64>) -> io::Result<bool> {
+/// Opens the file and locks it. Who had it before may have put another one in its place between the two.
+fn locked(path: &Path) -> Result<File, HaulError> {
+    let failed = || HaulError::io("write", path);
+    loop {
+        let file = OpenOptions::new().create(true).append(true).open(path).map_err(failed())?;
+        if path.is_file() && !evenkeel_os::try_lock(file.as_fd()).map_err(failed())? {
+            return Err(HaulError::InUse(path.to_owned()));
+        }
+        let ours = file.metadata().map_err(failed())?.ino();
+        if path.metadata().is_ok_and(|found| found.ino() == ours) {
+            return Ok(file);
+        }
+    }
+}
+
+fn leave(path: &Path, ends: &BTreeMap<Vec<u8>, u64>) -> io::Result<bool> {
     let mut found = false;
-    each_line(known, &mut |line| {
+    each_line(path, &mut |line| {
         found |= !stays(line, ends);
         Ok(())
     })?;
     Ok(found)
 }
 
-/// Writes those lines anew that stay. Whoever does that has the file for itself, so that what a kill has left has no other writer.
-fn keep(path: &Path, ends: &BTreeMap<Vec<u8>, u64>) -> io::Result<()> {
-    let hidden = beside(path, "kept");
-    let mut out = BufWriter::new(File::create(&hidden)?);
-    each_line(File::open(path)?, &mut |line| match stays(line, ends) {
+/// Writes those lines anew that stay, into a file that is locked before it takes the place of the other one.
+fn keep(path: &Path, ends: &BTreeMap<Vec<u8>, u64>) -> io::Result<File> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let hidden = path.with_file_name(format!(".{name}.kept"));
+    let file = OpenOptions::new().create(true).append(true).open(&hidden)?;
+    evenkeel_os::try_lock(file.as_fd())?;
+    file.set_len(0)?;
+    let mut out = BufWriter::new(&file);
+    each_line(path, &mut |line| match stays(line, ends) {
         true => out.write_all(line),
         false => Ok(()),
     })?;
@@ -81,11 +85,12 @@ fn keep(path: &Path, ends: &BTreeMap<Vec<u8>, u64>) -> io::Result<()> {
     fs::rename(&hidden, path)?;
     // Rejects that are added are on disk only where the name is.
     let home = path.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(home)?.sync_all()
+    File::open(home)?.sync_all()?;
+    Ok(file)
 }
 
-fn each_line(known: File, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-    let (mut lines, mut line) = (BufReader::new(known), Vec::new());
+fn each_line(path: &Path, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let (mut lines, mut line) = (BufReader::new(File::open(path)?), Vec::new());
     while lines.read_until(b'\n', &mut line)? > 0 {
         take(&line)?;
         line.clear();
@@ -115,5 +120,22 @@ mod tests {
         let ends = BTreeMap::from([(b"a".to_vec(), 100)]);
         assert!(stays(b"a\t99\twhy\trecord\n", &ends) && stays(b"b\t200\twhy\trecord\n", &ends));
         assert!(!stays(b"a\t100\twhy\trecord\n", &ends) && !stays(b"a\t99\twhy\trec", &ends));
+    }
+
+    #[test]
+    fn a_file_has_one_writer_at_a_time_also_once_lines_were_taken_out() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("calls.rejects");
+        fs::write(&path, "a\t99\twhy\trecord\na\t100\twhy\trecord\n").unwrap();
+        let ends = BTreeMap::from([(b"a".to_vec(), 100)]);
+        let first = locked(&path).unwrap();
+        assert!(matches!(locked(&path), Err(HaulError::InUse(_))));
+        assert!(leave(&path, &ends).unwrap());
+        let kept = keep(&path, &ends).unwrap();
+        drop(first);
+        assert!(matches!(locked(&path), Err(HaulError::InUse(_))));
+        drop(kept);
+        locked(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a\t99\twhy\trecord\n");
     }
 }

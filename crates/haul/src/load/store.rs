@@ -1,23 +1,23 @@
 //! One connection: stores parts, each as a whole or not at all.
 
+use super::manifest;
 use super::options::{Options, Warnings};
 use super::part::Part;
 use super::rejects::Rejects;
 use super::turn::{Turn, Waited};
 use super::warnings::{self, Warning};
-use super::{LoadError, manifest};
-use crate::HaulError;
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
-use crate::input::{self, Input};
+use crate::input::{self, Counted};
 use crate::table::{Engine, Table};
+use crate::{HaulError, locked, refused};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::Receiver;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK: the part can be sent again.
 const HELD_UP: [u16; 2] = [1205, 1213];
@@ -33,7 +33,7 @@ pub(super) struct Shared<'a> {
     pub named: &'a str,
     pub engine: Engine,
     pub options: Options,
-    pub inputs: &'a [Input],
+    pub inputs: &'a [PathBuf],
     pub separator: Separator,
     pub turn: Turn,
     pub rejects: Mutex<Rejects>,
@@ -41,19 +41,6 @@ pub(super) struct Shared<'a> {
     pub stored: Mutex<Vec<Tally>>,
     pub failed: Mutex<Option<HaulError>>,
     pub sent: &'a AtomicU64,
-}
-
-struct Counted<'a> {
-    lines: &'a [u8],
-    sent: &'a AtomicU64,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.lines.read(into)?;
-        self.sent.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
 }
 
 enum Attempt {
@@ -148,8 +135,7 @@ impl Shared<'_> {
     /// The rejects go to disk before anything says that their part is in.
     fn close(&self, control: &mut Control, part: &Part, is_last: bool) -> Result<(), HaulError> {
         locked(&self.rejects).add(&part.rejects)?;
-        let brought = part.brought();
-        Ok(manifest::tell(control, (part.file, part.begin), &brought, is_last)?)
+        Ok(manifest::tell(control, (part.file, part.begin), &part.tally, is_last)?)
     }
 
     /// A part without bytes says no more than that its file ends.
@@ -168,14 +154,20 @@ impl Shared<'_> {
     fn send(&self, control: &mut Control, part: &Part) -> Result<Option<Attempt>, HaulError> {
         for (index, table) in self.tables.iter().enumerate() {
             let Some(lines) = part.lines.get(index).filter(|lines| !lines.is_empty()) else { continue };
-            let stored = control.load_data_local(&table.load_sql(), Counted { lines, sent: self.sent })?;
+            let stored = control
+                .load_data_local(&table.load_sql(), Counted { stream: lines.as_slice(), read: self.sent })?;
             if control.warnings() > 0 {
                 return Ok(Some(Attempt::Warned(index, warnings::read(control, table)?)));
             }
             let sent = part.tally.lines[index];
             if stored != sent {
-                let (path, begin, end) = (self.path(part).to_owned(), part.begin, part.end);
-                return Err(LoadError::Count { path, begin, end, sent, stored }.into());
+                let (path, begin, end) = (self.path(part).display(), part.begin, part.end);
+                return Err(HaulError::File(refused(
+                    format!(
+                        "{path}, bytes {begin}..{end}: {sent} rows were sent and {stored} stored, and the server does not say why"
+                    ),
+                    "see whether a trigger or another client removes rows of the table",
+                )));
             }
         }
         Ok(None)
@@ -223,23 +215,39 @@ impl Shared<'_> {
     }
 
     fn warning_error(&self, part: &Part, found: &[Warning], offset: Option<u64>) -> HaulError {
-        let path = self.path(part).to_owned();
-        let what = found.first().map_or_else(|| "the server warns".to_owned(), |first| first.text.clone());
-        let (begin, end, count) = (part.begin, part.end, found.len() as u64);
-        match self.engine.has_transactions() {
-            true => LoadError::Warned { path, offset, what, count, begin, end }.into(),
-            false => LoadError::Stuck { path, offset, what, tables: self.named.to_owned() }.into(),
-        }
+        let at = offset.map(|at| format!(":{at}")).unwrap_or_default();
+        let what = found.first().map_or("the server warns", |first| first.text.as_str());
+        let (begin, end, count, tables) = (part.begin, part.end, found.len(), self.named);
+        let what = format!("{}{at}: {what}", self.path(part).display());
+        HaulError::File(match self.engine.has_transactions() {
+            true => refused(
+                format!("{what} ({count} in bytes {begin}..{end}, which are not stored)"),
+                match what.contains("key is in the table") {
+                    true => {
+                        "--warnings reject makes rejects of such records; or see whether the layout's key names a record"
+                    }
+                    false => {
+                        "alter the column, drop the CHECK, correct the layout, or take --warnings reject where no CHECK refuses it"
+                    }
+                },
+            ),
+            false => refused(
+                format!(
+                    "{what}; {tables} cannot take that back, so that the next load empties it and begins again"
+                ),
+                "alter the column or correct the layout, and load again; InnoDB can refuse single records",
+            ),
+        })
     }
 
     fn path(&self, part: &Part) -> &Path {
-        self.inputs[part.input].path()
+        &self.inputs[part.input]
     }
 }
 
 /// The records at these offsets, which ascend, from the file once more.
-fn records_at(input: &Input, places: &[u64], separator: Separator) -> Result<Vec<Vec<u8>>, HaulError> {
-    let failed = || HaulError::io("read", input.path());
+fn records_at(input: &Path, places: &[u64], separator: Separator) -> Result<Vec<Vec<u8>>, HaulError> {
+    let failed = || HaulError::io("read", input);
     let Some(first) = places.first() else { return Ok(Vec::new()) };
     let (mut stream, mut at) = (BufReader::new(input::open(input, *first)?.stream), *first);
     let mut records = Vec::new();
@@ -259,8 +267,4 @@ fn records_at(input: &Input, places: &[u64], separator: Separator) -> Result<Vec
         records.push(record);
     }
     Ok(records)
-}
-
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,32 +1,16 @@
 //! The column of a field.
 
 use evenkeel_wire::record::{Blank, Field, Kind};
-use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub name: String,
     pub width: usize,
     pub kind: Kind,
-    pub column_type: ColumnType,
+    /// As `VARCHAR(15)`.
+    pub column_type: String,
     /// Whether it may be NULL: where a blank field is.
     pub null: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ColumnType {
-    VarChar(usize),
-    Text,
-    /// The same above 65,535 bytes.
-    MediumText,
-    TinyInt,
-    SmallInt,
-    MediumInt,
-    Int,
-    BigInt,
-    Decimal(usize, usize),
-    Date,
-    DateTime,
 }
 
 const VARCHAR: usize = 1000;
@@ -45,64 +29,46 @@ impl Column {
 
     /// Whether it stores text, which has a character set.
     pub fn is_text(&self) -> bool {
-        matches!(self.column_type, ColumnType::VarChar(_) | ColumnType::Text | ColumnType::MediumText)
+        self.column_type.starts_with("VARCHAR") || self.column_type.ends_with("TEXT")
     }
 }
 
-fn column_type(field: &Field) -> ColumnType {
+fn column_type(field: &Field) -> String {
     match (field.kind, field.width) {
         // No number and no instant is an empty text.
         (Kind::Text, width) => text(width),
         (Kind::Scaled(scale), width) if field.blank == Blank::Empty => text(width + scale as usize + 2),
         (_, width) if field.blank == Blank::Empty => text(width),
-        (Kind::Integer, 1..=2) => ColumnType::TinyInt,
-        (Kind::Integer, 3..=4) => ColumnType::SmallInt,
-        (Kind::Integer, 5..=6) => ColumnType::MediumInt,
-        (Kind::Integer, 7..=9) => ColumnType::Int,
-        (Kind::Integer, 10..=18) => ColumnType::BigInt,
-        (Kind::Integer, width) if width <= DIGITS.0 => ColumnType::Decimal(width, 0),
+        (Kind::Integer, 1..=2) => "TINYINT".to_owned(),
+        (Kind::Integer, 3..=4) => "SMALLINT".to_owned(),
+        (Kind::Integer, 5..=6) => "MEDIUMINT".to_owned(),
+        (Kind::Integer, 7..=9) => "INT".to_owned(),
+        (Kind::Integer, 10..=18) => "BIGINT".to_owned(),
+        (Kind::Integer, width) if width <= DIGITS.0 => format!("DECIMAL({width},0)"),
         (Kind::Integer, width) => text(width),
         (Kind::Decimal, width) => decimal(width),
         (Kind::Scaled(scale), width) if width <= DIGITS.0 => {
-            ColumnType::Decimal(width.max(scale as usize), scale as usize)
+            format!("DECIMAL({},{scale})", width.max(scale as usize))
         }
         (Kind::Scaled(_), width) => text(width + 1),
-        (Kind::Time, width) if width < INSTANT => ColumnType::Date,
-        (Kind::Time, _) => ColumnType::DateTime,
+        (Kind::Time, width) if width < INSTANT => "DATE".to_owned(),
+        (Kind::Time, _) => "DATETIME".to_owned(),
     }
 }
 
-fn text(width: usize) -> ColumnType {
+fn text(width: usize) -> String {
     match width {
-        width if width <= VARCHAR => ColumnType::VarChar(width),
-        width if width <= TEXT => ColumnType::Text,
-        _ => ColumnType::MediumText,
+        width if width <= VARCHAR => format!("VARCHAR({width})"),
+        width if width <= TEXT => "TEXT".to_owned(),
+        _ => "MEDIUMTEXT".to_owned(),
     }
 }
 
 /// The point may stand anywhere, so that as many digits can be behind it as before it.
-fn decimal(width: usize) -> ColumnType {
+fn decimal(width: usize) -> String {
     let behind = (width - 1).min(DIGITS.1);
     match width + behind {
-        digits if digits <= DIGITS.0 => ColumnType::Decimal(digits, behind),
+        digits if digits <= DIGITS.0 => format!("DECIMAL({digits},{behind})"),
         _ => text(width),
-    }
-}
-
-impl fmt::Display for ColumnType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::VarChar(width) => write!(f, "VARCHAR({width})"),
-            Self::Text => f.write_str("TEXT"),
-            Self::MediumText => f.write_str("MEDIUMTEXT"),
-            Self::TinyInt => f.write_str("TINYINT"),
-            Self::SmallInt => f.write_str("SMALLINT"),
-            Self::MediumInt => f.write_str("MEDIUMINT"),
-            Self::Int => f.write_str("INT"),
-            Self::BigInt => f.write_str("BIGINT"),
-            Self::Decimal(digits, behind) => write!(f, "DECIMAL({digits},{behind})"),
-            Self::Date => f.write_str("DATE"),
-            Self::DateTime => f.write_str("DATETIME"),
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! A table that is there already, held against a layout.
 
-use super::{Column, Engine, Table, TableError, literal};
+use super::{Column, Engine, Table, literal};
+use crate::{Refused, refused};
 use evenkeel_site::server::{Control, TargetError};
 use evenkeel_wire::record::{Charset, Kind};
 
@@ -54,22 +55,34 @@ impl Found {
     }
 
     /// Whether it takes all that the fields of a table's layout can hold; its engine.
-    pub fn check(&self, table: &Table) -> Result<Engine, TableError> {
-        if self.kind != "BASE TABLE" {
-            return Err(TableError::Kind { name: self.name.clone(), kind: self.kind.clone() });
+    pub fn check(&self, table: &Table) -> Result<Engine, Refused> {
+        let (name, kind) = (&self.name, &self.kind);
+        let other = |what: String| refused(what, "name another table by --table");
+        if kind != "BASE TABLE" {
+            return Err(other(format!("rows cannot be loaded into {name}: its type is {kind}")));
         }
-        let unknown = || TableError::Engine { name: self.name.clone(), engine: self.engine.clone() };
+        let unknown = || {
+            let engine = &self.engine;
+            other(format!("table {name} has engine {engine}; rows are loaded into InnoDB, MyISAM and Aria"))
+        };
         let engine = Engine::of(&self.engine).ok_or_else(unknown)?;
+        let unfit = |what: String| {
+            refused(
+                what,
+                "alter the table, correct the layout, or name another table by --table; --print-table shows one that fits",
+            )
+        };
         for column in &table.columns {
             let is = |found: &&FoundColumn| found.name.eq_ignore_ascii_case(&column.name);
-            let missing = || TableError::Missing { table: self.name.clone(), field: column.name.clone() };
+            let (field, width) = (&column.name, column.width);
+            let missing =
+                || unfit(format!("table {name} has no column `{field}` for the field of that name"));
             let found = self.columns.iter().find(is).ok_or_else(missing)?;
-            found.check(column, table.charset).map_err(|problem| TableError::Narrow {
-                table: self.name.clone(),
-                field: column.name.clone(),
-                width: column.width,
-                column: found.full_type.clone(),
-                problem,
+            found.check(column, table.charset).map_err(|problem| {
+                let column = &found.full_type;
+                unfit(format!(
+                    "field {field} has {width} bytes, and column {name}.{field} is {column}: {problem}"
+                ))
             })?;
         }
         let filled = |found: &FoundColumn| {
@@ -78,7 +91,9 @@ impl Found {
         };
         match self.columns.iter().find(|found| !filled(found)) {
             None => Ok(engine),
-            Some(found) => Err(TableError::Unfilled { table: self.name.clone(), column: found.name.clone() }),
+            Some(found) => {
+                Err(unfit(format!("column {name}.{} has no default, and no field has that name", found.name)))
+            }
         }
     }
 }

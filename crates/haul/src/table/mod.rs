@@ -5,18 +5,17 @@
 //! by [`Found::check`].
 
 mod column;
-mod error;
 mod fold;
 mod found;
 mod name;
 mod sql;
 
-pub use column::{Column, ColumnType};
-pub use error::TableError;
+pub use column::Column;
 pub use evenkeel_site::server::{literal, quoted};
 pub(crate) use fold::folded;
 pub use found::{Found, FoundColumn};
 
+use crate::{Refused, refused};
 use evenkeel_wire::record::{Blank, Charset, Field, Layout};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -68,13 +67,16 @@ impl Table {
         name: &str,
         engine: Engine,
         indexes: &[Vec<String>],
-    ) -> Result<Self, TableError> {
+    ) -> Result<Self, Refused> {
         let of = &layout.types()[index];
         let columns: Vec<_> = of.fields.iter().filter(|field| field.kept).map(Column::of).collect();
         check_names(name, &columns)?;
         let key = of.key.iter().filter_map(|index| of.fields.get(*index));
         if let Some(skipped) = key.clone().find(|field| !field.kept) {
-            return Err(TableError::Key(skipped.name.clone()));
+            return Err(refused(
+                format!("the key names `{}`, which is skipped and becomes no column", skipped.name),
+                "take `skip` from that field, or the field from the key",
+            ));
         }
         let is_null = |field: &Field| field.blank == Blank::Null;
         let names: Vec<String> = key.clone().map(|field| field.name.clone()).collect();
@@ -90,22 +92,31 @@ impl Table {
         let table = Self { name: name.to_owned(), columns, primary, indexes, charset, engine, delimiter };
         let there = |name: &&String| table.columns.iter().any(|column| column.name == **name);
         match table.indexes.iter().flatten().find(|name| !there(name)) {
-            Some(name) => Err(TableError::Index(name.clone())),
+            Some(name) => Err(refused(
+                format!("an index names `{name}`, and no column has that name"),
+                "name columns of the layout, as --index calling,start",
+            )),
             None => Ok(table),
         }
     }
 }
 
 /// Servers look at no difference between small and large letters in the names of columns.
-fn check_names(table: &str, columns: &[Column]) -> Result<(), TableError> {
+fn check_names(table: &str, columns: &[Column]) -> Result<(), Refused> {
+    const HINT: &str = "rename it in the layout, or by --table";
     let names = columns.iter().map(|column| column.name.as_str()).chain([table]);
     if let Some(bad) = names.into_iter().find(|name| !name::can_be(name)) {
-        return Err(TableError::Name(bad.to_owned()));
+        let what = "is no name of a table or column: 1 to 64 letters, none of them a control character, and no space at the end";
+        return Err(refused(format!("{bad:?} {what}"), HINT));
     }
     let mut seen = std::collections::BTreeMap::new();
     for column in columns {
         if let Some(first) = seen.insert(column.name.to_lowercase(), &column.name) {
-            return Err(TableError::Alike(first.clone(), column.name.clone()));
+            let (first, second) = (first, &column.name);
+            let what = format!(
+                "columns `{first}` and `{second}` have the same name for the server, which ignores case"
+            );
+            return Err(refused(what, HINT));
         }
     }
     Ok(())

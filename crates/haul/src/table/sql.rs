@@ -29,7 +29,9 @@ impl Table {
     }
 
     fn create(&self, indexes: &[Vec<String>], with_primary: bool) -> String {
-        let (charset, collation) = (charset(self.charset), collation(self.charset));
+        let charset = charset(self.charset);
+        // Compares byte by byte, as the search for records that come twice does.
+        let collation = format!("{charset}_bin");
         let mut parts: Vec<String> = Vec::new();
         for column in &self.columns {
             let mut part = format!("  {} {}", quoted(&column.name), column.column_type);
@@ -83,14 +85,5 @@ fn charset(charset: Charset) -> &'static str {
         Charset::Ascii => "ascii",
         Charset::Latin1 => "latin1",
         Charset::Utf8 => "utf8mb4",
-    }
-}
-
-/// Compares byte by byte, as the search for records that come twice does.
-fn collation(charset: Charset) -> &'static str {
-    match charset {
-        Charset::Ascii => "ascii_bin",
-        Charset::Latin1 => "latin1_bin",
-        Charset::Utf8 => "utf8mb4_bin",
     }
 }

@@ -1,20 +1,18 @@
 //! The steps that a file goes through.
 
 use super::WatchError;
-use crate::HaulError;
 use crate::audit::Report;
-use crate::convert::{Duplicates, Progress};
+use crate::convert::Duplicates;
 use crate::dispatch::{self, DispatchError, Dispatched, Retire, Retired};
-use crate::input::Input;
 use crate::layout::LayoutFile;
-use crate::load::{Check, Job, LoadError, Loaded, Options};
-use crate::table::{Table, literal};
+use crate::load::{Check, Job, Loaded, Options};
+use crate::table::Table;
+use crate::{HaulError, Progress, refused, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use xxhash_rust::xxh3::xxh3_64;
 
 /// How long another one's turn is waited for, in seconds, before that is said.
 const TURN_S: u32 = 2;
@@ -40,15 +38,10 @@ pub struct Turn(#[expect(dead_code, reason = "the lock lasts as long as the conn
 impl Chain<'_> {
     pub fn turn(&self) -> Result<Turn, WatchError> {
         let mut control = Control::connect_until(self.target, self.stop).map_err(HaulError::from)?;
-        let database = self.target.database.as_deref().unwrap_or_default();
-        let name =
-            format!("evenkeel_watch_{:016x}", xxh3_64(format!("{database}\0{}", self.table.name).as_bytes()));
         control.exec("SET SESSION wait_timeout = 2147483").map_err(HaulError::from)?;
-        let sql = format!("SELECT GET_LOCK({}, {TURN_S})", literal(name.as_bytes()));
-        let got = control.query_value(&sql).map_err(HaulError::from)?;
-        match got.as_deref() {
-            Some("1") => Ok(Turn(control)),
-            _ => Err(WatchError::Turn(self.table.name.clone())),
+        match session::lock(&mut control, "watch", &self.table.name, TURN_S).map_err(HaulError::from)? {
+            true => Ok(Turn(control)),
+            false => Err(WatchError::Turn(self.table.name.clone())),
         }
     }
 
@@ -56,13 +49,28 @@ impl Chain<'_> {
     pub fn load(&self, path: &Path, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, WatchError> {
         let rejects = self.rejects_of(path);
         let sent = AtomicU64::new(0);
-        let loaded = self.job(path, &rejects, &sent).run(tell);
+        let job = Job {
+            file: self.file,
+            inputs: vec![path.to_owned()],
+            target: self.target,
+            tables: vec![self.table.clone()],
+            rejects: &rejects,
+            duplicates: self.duplicates,
+            options: self.options,
+            sent: &sent,
+            stop: self.stop,
+        };
+        let loaded = job.run(tell);
         // Most files have no rejects, and an empty one says nothing. One that cannot be removed does no harm.
         if rejects.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = fs::remove_file(&rejects);
         }
         match loaded? {
-            loaded if loaded.is_all_refused() => Err(HaulError::from(LoadError::AllRefused).into()),
+            loaded if loaded.is_all_refused() => Err(HaulError::File(refused(
+                "every record was refused: nothing was stored",
+                "its file in the folder of rejects has the reasons; correct the layout and begin again, or move the file away",
+            ))
+            .into()),
             loaded => Ok(loaded),
         }
     }
@@ -93,25 +101,6 @@ impl Chain<'_> {
             check.note(loaded)?;
         }
         Ok(report)
-    }
-
-    pub fn give_up(&self, path: &Path) -> Result<Vec<String>, WatchError> {
-        let sent = AtomicU64::new(0);
-        Ok(self.job(path, &self.rejects_of(path), &sent).give_up()?)
-    }
-
-    fn job<'a>(&'a self, path: &Path, rejects: &'a Path, sent: &'a AtomicU64) -> Job<'a> {
-        Job {
-            file: self.file,
-            inputs: vec![Input::File(path.to_owned())],
-            target: self.target,
-            tables: vec![self.table.clone()],
-            rejects,
-            duplicates: self.duplicates,
-            options: self.options,
-            sent,
-            stop: self.stop,
-        }
     }
 
     pub fn rejects_of(&self, path: &Path) -> PathBuf {

@@ -3,7 +3,6 @@
 use crate::input::Identity;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Names that are tried where others have them already.
@@ -57,28 +56,14 @@ fn put_back(to: &Path, path: &Path) -> io::Result<Moved> {
 
 fn rename(path: &Path, to: &Path) -> io::Result<()> {
     match evenkeel_os::file::rename_new(path, to) {
-        Err(error) if is_unknown(&error) => rename_by_link(path, to),
+        // The file system, or the kernel, cannot rename without replacing.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            match to.symlink_metadata() {
+                Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                Err(_) => fs::rename(path, to),
+            }
+        }
         outcome => outcome,
-    }
-}
-
-/// Whether the file system, or the kernel, cannot rename without replacing.
-fn is_unknown(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
-}
-
-/// The same where the system has no renaming that replaces nothing: a link never replaces what is there.
-fn rename_by_link(path: &Path, to: &Path) -> io::Result<()> {
-    use io::ErrorKind::{AlreadyExists, CrossesDevices, NotFound};
-    let number = |path: &Path| path.symlink_metadata().ok().map(|found| (found.dev(), found.ino()));
-    match fs::hard_link(path, to) {
-        // The old name is taken away only where it still is that of the file which has the new one.
-        Ok(()) if number(path).is_some_and(|found| number(to) == Some(found)) => fs::remove_file(path),
-        Ok(()) => Ok(()),
-        Err(error) if matches!(error.kind(), AlreadyExists | CrossesDevices | NotFound) => Err(error),
-        Err(_) if to.symlink_metadata().is_ok() => Err(AlreadyExists.into()),
-        // A file system without links.
-        Err(_) => fs::rename(path, to),
     }
 }
 
@@ -132,17 +117,5 @@ mod tests {
         fs::write(&to, "2").unwrap();
         assert!(put_back(&to, &path).unwrap_err().to_string().contains("took its name meanwhile"));
         assert_eq!((text(&path), text(&to)), ("1".into(), "2".into()));
-    }
-
-    #[test]
-    fn without_the_systems_help_a_link_replaces_nothing_either() {
-        let home = tempfile::tempdir().unwrap();
-        let (path, to) = (home.path().join("a"), home.path().join("b"));
-        fs::write(&path, "1").unwrap();
-        rename_by_link(&path, &to).unwrap();
-        assert!(!path.exists());
-        fs::write(&path, "2").unwrap();
-        assert_eq!(rename_by_link(&path, &to).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!((text(&path), text(&to)), ("2".into(), "1".into()));
     }
 }

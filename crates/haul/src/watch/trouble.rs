@@ -2,7 +2,6 @@
 
 use crate::HaulError;
 use crate::dispatch::DispatchError;
-use crate::load::LoadError;
 use evenkeel_site::server::TargetError;
 use std::io;
 use std::path::Path;
@@ -33,9 +32,6 @@ pub enum Trouble {
     Changed,
     Gone,
     Bad,
-    /// A load of this table was cut: it has to be taken back before anything else.
-    Cut,
-    HalfMoved,
     Fatal,
 }
 
@@ -47,8 +43,7 @@ impl WatchError {
             Self::Load(error) => of_load(error, path),
             Self::Dispatch(error) => match error {
                 DispatchError::Server(error) => of_server(error),
-                DispatchError::Busy { .. } => Trouble::Busy,
-                DispatchError::CutLoad { .. } => Trouble::Cut,
+                DispatchError::Busy(_) => Trouble::Busy,
                 DispatchError::NoColumn { .. } | DispatchError::Pattern { .. } => Trouble::Fatal,
                 // The records stay where they are until somebody has put that right.
                 _ => Trouble::Bad,
@@ -79,16 +74,8 @@ fn of_load(error: &HaulError, path: &Path) -> Trouble {
         // The name of its rejects would be longer than a file system takes: no other file is to wait for that.
         HaulError::Io { source, .. } if source.kind() == io::ErrorKind::InvalidFilename => Trouble::Bad,
         HaulError::Io { .. } => Trouble::Away,
-        HaulError::TooMany { .. } => Trouble::Bad,
-        HaulError::Load(error) => match error {
-            LoadError::Busy(_) | LoadError::Dispatching(_) => Trouble::Busy,
-            LoadError::HalfMoved { .. } => Trouble::HalfMoved,
-            LoadError::Gone { .. }
-            | LoadError::Moved { .. }
-            | LoadError::NotOurs { .. }
-            | LoadError::Cannot(_) => Trouble::Fatal,
-            _ => Trouble::Bad,
-        },
+        HaulError::TooMany { .. } | HaulError::File(_) => Trouble::Bad,
+        HaulError::Busy(_) => Trouble::Busy,
         _ => Trouble::Fatal,
     }
 }

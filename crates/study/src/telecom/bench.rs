@@ -5,15 +5,15 @@ use super::files::{DayFile, Files};
 use super::record::Method;
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, Workplace};
-use evenkeel_haul::HaulError;
 use evenkeel_haul::audit::{AfterLoad, Audit, Report};
-use evenkeel_haul::convert::{Duplicates, Progress, Step};
-use evenkeel_haul::input::Input;
+use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::load::{Indexes, Job, Options, Warnings};
 use evenkeel_haul::table::Table;
+use evenkeel_haul::{HaulError, Progress, Step};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
 pub(super) const TABLE: &str = "calls";
@@ -62,7 +62,7 @@ impl Files {
         &self,
         stop: &Stop,
         target: &Target,
-        (plan, inputs): (Plan, Vec<Input>),
+        (plan, inputs): (Plan, Vec<PathBuf>),
         sent: &AtomicU64,
     ) -> Result<Took> {
         let rejects = self.scratch.path().join("rejects");
@@ -97,7 +97,7 @@ impl Files {
 
 impl Bench<'_> {
     /// Loads records; `sent` counts the bytes that went to the server.
-    pub fn load(&self, plan: Plan, inputs: Vec<Input>, sent: &AtomicU64) -> Result<Took> {
+    pub fn load(&self, plan: Plan, inputs: Vec<PathBuf>, sent: &AtomicU64) -> Result<Took> {
         self.files.load(self.workplace.stop, &self.bed.target()?, (plan, inputs), sent)
     }
 

@@ -5,7 +5,6 @@ use crate::published::{PublishedError, Result, Scratch, While, Workplace};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::dispatch::Day;
 use evenkeel_haul::generate::{self, Dirt, LAYOUT, Spec};
-use evenkeel_haul::input::Input;
 use evenkeel_haul::layout::{self, LayoutFile};
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -31,8 +30,8 @@ pub(super) struct DayFile {
 }
 
 impl DayFile {
-    pub fn input(&self) -> Input {
-        Input::File(self.path.clone())
+    pub fn input(&self) -> PathBuf {
+        self.path.clone()
     }
 }
 

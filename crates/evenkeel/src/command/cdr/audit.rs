@@ -84,7 +84,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
     let (shown, clock) = (Mutex::new(Shown::new(view)), Clock::start());
     let mut report =
-        audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress))?;
+        audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
     if has_too_few_files(&report) && !args.json {

@@ -21,7 +21,7 @@ impl Audited {
     pub fn of(check: &Check<'_>, loaded: &Loaded, shown: Shown) -> Result<Self> {
         let (shown, clock) = (Mutex::new(shown), Clock::start());
         let found = check
-            .run(loaded, &|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).audit(progress));
+            .run(loaded, &|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress));
         let reports =
             found.hint("the load is done, and was not audited: evenkeel cdr audit does that by hand")?;
         Ok(Self { reports, took_s: clock.now().as_secs_f64() })

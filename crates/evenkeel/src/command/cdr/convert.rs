@@ -7,7 +7,7 @@ use crate::progress::{Mode, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::convert::{Done, Duplicates, Job, Tally};
-use evenkeel_haul::input::{Input, list};
+use evenkeel_haul::input::list;
 use evenkeel_haul::layout;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -101,11 +101,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 /// The files that are named. A rerun reads them again, which no pipe allows.
-pub(super) fn files(words: &[String]) -> Result<Vec<Input>> {
+pub(super) fn files(words: &[String]) -> Result<Vec<PathBuf>> {
     let inputs = list(words).hint("name files, folders, or patterns in quotes")?;
-    match inputs.iter().find(|input| !input.path().is_file()) {
+    match inputs.iter().find(|input| !input.is_file()) {
         None => Ok(inputs),
-        Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.path().display()))
+        Some(pipe) => Err(anyhow!("{} is a pipe, which cannot be read again", pipe.display()))
             .hint("keep it in a file first"),
     }
 }

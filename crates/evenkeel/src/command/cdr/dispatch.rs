@@ -21,15 +21,12 @@ Examples:
   evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started
   evenkeel cdr dispatch mysql://app@db1/calls --table calls --by started --json
 
-Each record goes to the table of its day; one without a date stays. A missing day table is made like the source. The table evenkeel_dispatches says what was
-moved; run the same command again after a kill, and it continues.
+Each record goes to the table of its day; one without a date stays. A missing day table is made like the source. A transaction copies
+the records of a day, or of a part of it, and deletes them from the source: both tables must be InnoDB. The table evenkeel_dispatches
+says what was moved; run the same command again after a kill, and it continues.
 
-InnoDB: a transaction copies the records of a day, or of a part of it, and deletes them from the source.
-MyISAM, Aria: the source is renamed, and an empty table takes its name. Each day gets a new table with the old rows of its day table and
-the new ones; once its rows are compared, it is renamed to the day table. A day table with rows that no dispatch wrote is refused.
-
-At the end the rows of the source and of the day tables are compared with those before, by counts and checksums. With InnoDB a client
-that writes to them meanwhile shows up as a difference: --no-audit skips the comparison.
+At the end the rows of the source and of the day tables are compared with those before, by counts and checksums. A client that writes to
+them meanwhile shows up as a difference: --no-audit skips the comparison.
 
 Exit codes: 0 done; 1 records stay in the source because their key is in the day table already, or the audit found other rows than
 before; 2 wrong use, or a table that cannot be dispatched in safety; 130, 143 stopped by Ctrl-C, SIGTERM.")]
@@ -111,15 +108,12 @@ fn text(job: &Job, done: &Dispatched) -> String {
 /// What the audit found, a line.
 fn audited(audit: &Audit) -> String {
     let (rows, tables) = (format::count(audit.rows), format::counted(audit.tables, "table"));
-    match (audit.same, audit.took_ms) {
-        (true, None) => {
-            format!("audited: {rows} rows, each day compared before its table was renamed\n")
-        }
-        (true, Some(took)) => format!(
+    match audit.same {
+        true => format!(
             "audited: {rows} rows of {tables}, the same as before; {}\n",
-            format::seconds(took as f64 / 1e3)
+            format::seconds(audit.took_ms as f64 / 1e3)
         ),
-        (false, _) => format!(
+        false => format!(
             "audited: {rows} rows of {tables}, and {} before{}: rows were lost or doubled, or another client wrote to them meanwhile\n",
             format::count(audit.before),
             if audit.before == audit.rows { ", but some differ" } else { "" }

@@ -58,8 +58,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         stop: &session.stop,
     };
     let (shown, clock) = (Mutex::new(Shown::new(view(session, args.json))), Clock::start());
-    let done =
-        export.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).export(progress))?;
+    let done = export.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
     match args.json {

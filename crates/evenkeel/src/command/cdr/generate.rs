@@ -1,6 +1,5 @@
 //! `evenkeel cdr generate`.
 
-use super::whole::Whole;
 use crate::command::{Session, mode};
 use crate::failure::{Stopped, WithHint};
 use crate::progress::{ProgressEvent, View};
@@ -8,7 +7,8 @@ use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::generate::{Dirt, LAYOUT, Planted, Spec, generate};
-use std::io::{BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -71,19 +71,29 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .hint("name another file, or replace it by --overwrite");
     }
     let view = View::new(mode(session, false));
-    let mut file = Whole::create(path).hint("name a file in a folder where you may write")?;
-    let planted =
-        write(session, &spec, file.out(), view).with_context(|| format!("writing {}", path.display()))?;
-    file.finish()?;
+    let is_stdout = path == Path::new("-");
+    let failed = || format!("writing {}", path.display());
+    let out: &mut dyn Write = match is_stdout {
+        true => &mut io::stdout(),
+        false => &mut File::create(path)
+            .with_context(failed)
+            .hint("name a file in a folder where you may write")?,
+    };
+    let planted = write(session, &spec, out, view);
+    if planted.is_err() && path.is_file() {
+        // Nobody waits for the error of a file that is not wanted any more.
+        let _ = fs::remove_file(path);
+    }
+    let planted = planted.with_context(failed)?;
     let text = match args.json {
         true => format!(
             "{}\n",
             serde_json::to_string(&serde_json::json!({ "records": spec.records, "planted": planted }))?
         ),
-        false => format!("{} records of {}{}\n", format::count(spec.records), args.day, words(&planted)?),
+        false => format!("{} records of {}{}\n", format::count(spec.records), args.day, words(&planted)),
     };
     // The standard output has the records.
-    if path == Path::new("-") {
+    if is_stdout {
         out::tell(&text)
     } else {
         out::write(&text)?
@@ -92,13 +102,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 /// How often each kind of dirt was planted, where it was.
-fn words(planted: &Planted) -> Result<String> {
-    let serde_json::Value::Object(kinds) = serde_json::to_value(planted)? else { return Ok(String::new()) };
-    let counts =
-        kinds.iter().filter_map(|(kind, count)| Some((kind, count.as_u64().filter(|count| *count > 0)?)));
+fn words(planted: &Planted) -> String {
+    let there = planted.iter().filter(|(_, count)| **count > 0);
     let words: Vec<String> =
-        counts.map(|(kind, count)| format!("{} {}", format::count(count), kind.replace('_', "-"))).collect();
-    Ok(if words.is_empty() { String::new() } else { format!("; planted: {}", words.join(", ")) })
+        there.map(|(kind, count)| format!("{} {}", format::count(*count), kind.replace('_', "-"))).collect();
+    if words.is_empty() { String::new() } else { format!("; planted: {}", words.join(", ")) }
 }
 
 fn spec(args: &Args) -> Result<Spec> {
@@ -109,7 +117,9 @@ fn spec(args: &Args) -> Result<Spec> {
         return Err(anyhow!("numbers of records have ten digits"))
             .hint("take fewer --records, or a smaller --first");
     }
-    let dirt = Dirt::parse(&args.dirt).hint("as --dirt all, or --dirt late=0.01,nul=0.001,short-last")?;
+    let dirt = Dirt::parse(&args.dirt)
+        .map_err(|error| anyhow!(error))
+        .hint("as --dirt all, or --dirt late=0.01,nul=0.001,short-last")?;
     Ok(Spec { records: args.records, day, first: args.first, dirt, seed: Seed(args.seed) })
 }
 

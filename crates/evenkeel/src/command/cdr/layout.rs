@@ -1,11 +1,10 @@
 //! `evenkeel cdr layout`.
 
-use super::whole::Whole;
 use crate::command::Session;
 use crate::failure::{NOT_VALID, WithHint};
 use crate::{format, out};
-use anyhow::{Context, Result, anyhow};
-use evenkeel_haul::input::{self, Input};
+use anyhow::{Context, Result};
+use evenkeel_haul::input;
 use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
 use std::fmt::Write as _;
 use std::io::Read;
@@ -25,7 +24,6 @@ const ROW: usize = 100;
 Examples:
   evenkeel cdr layout calls-0801.cdr > calls.toml
   evenkeel cdr layout calls-0801.cdr.gz --output calls.toml --quiet
-  evenkeel cdr layout calls-0801.cdr --json
 
 It looks at the first 4 MB: columns are where blanks and kinds of letters change over many records, numbers stand
 to the right, and instants are those that the calendar has. What cannot be told, as two fields of digits side by
@@ -40,32 +38,31 @@ pub struct Args {
     /// File for the layout
     #[arg(long, short, value_name = "FILE", default_value = "-", hide_default_value = true)]
     pub output: PathBuf,
-    /// Columns, doubts and the layout as JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Guesses a layout, prints it, and shows the first records below it.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let input = if args.input == "-" { Input::Pipe } else { Input::File(PathBuf::from(&args.input)) };
-    let stream = input::open(&input, 0).hint("name a file of records, or - for a pipe")?.stream;
+    let input = Path::new(if args.input == "-" { "/dev/stdin" } else { args.input.as_str() });
+    let stream = input::open(input, 0).hint("name a file of records, or - for a pipe")?.stream;
     let mut bytes = Vec::new();
     let read = stream.take(SAMPLE as u64 + 1).read_to_end(&mut bytes);
-    read.with_context(|| format!("reading {}", input.path().display())).hint("is it damaged, or no file?")?;
+    read.with_context(|| format!("reading {}", input.display())).hint("is it damaged, or no file?")?;
     let is_whole = bytes.len() <= SAMPLE;
     bytes.truncate(SAMPLE);
     let guessed = Sample::new(&bytes, is_whole).and_then(|sample| Ok((guess(&sample)?, sample)));
     let (guessed, sample) = match guessed {
         Ok(found) => found,
         Err(why) => {
-            out::tell(&format!("{}: no layout: {why}\n  hint: {}\n", input.path().display(), hint(&why)));
+            out::tell(&format!("{}: no layout: {why}\n  hint: {}\n", input.display(), hint(&why)));
             return Ok(ExitCode::from(NOT_VALID));
         }
     };
-    let text = if args.json { json(&guessed)? } else { guessed.to_toml() };
+    let text = guessed.to_toml();
     match args.output == Path::new("-") {
         true => out::write(&text)?,
-        false => write(&args.output, &text)?,
+        false => out::file(&args.output, &text)
+            .with_context(|| format!("writing {}", args.output.display()))
+            .hint("name a file in a folder where you may write")?,
     }
     if !session.quiet {
         out::tell(&shown(&guessed, &sample));
@@ -75,8 +72,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 /// What to do about a file whose lines have delimiters.
 pub(super) fn delimited(path: &Path) -> Option<String> {
-    let (mut bytes, input) = (Vec::new(), Input::File(path.to_owned()));
-    input::open(&input, 0).ok()?.stream.take(64 << 10).read_to_end(&mut bytes).ok()?;
+    let mut bytes = Vec::new();
+    input::open(path, 0).ok()?.stream.take(64 << 10).read_to_end(&mut bytes).ok()?;
     let why = Sample::new(&bytes, false).err()?;
     let is_delimited = matches!(why, NoLayout::Delimited { .. });
     is_delimited.then(|| format!("{}: {why}\n  hint: {}\n", path.display(), hint(&why)))
@@ -100,65 +97,30 @@ fn hint(why: &NoLayout) -> String {
     hint.to_owned()
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    let mut file = Whole::create(path).hint("name a file in a folder where you may write")?;
-    file.out()
-        .write_all(text.as_bytes())
-        .map_err(|error| anyhow!(error).context(format!("writing {}", path.display())))?;
-    file.finish()
-}
-
-fn json(guess: &Guess) -> Result<String> {
-    let types: Vec<_> = guess.layout.types().iter().map(|each| {
-        let fields: Vec<_> = each.fields.iter().map(|field| {
-            let kind = format!("{:?}", field.kind).to_lowercase();
-            serde_json::json!({ "name": field.name, "start": field.start, "width": field.width, "type": kind, "skip": !field.kept })
-        }).collect();
-        serde_json::json!({ "name": each.name, "length": each.length(), "fields": fields })
-    }).collect();
-    let doubts: Vec<_> = guess
-        .doubts
-        .iter()
-        .map(
-            |doubt| serde_json::json!({ "record": doubt.record_type, "byte": doubt.at, "doubt": doubt.what }),
-        )
-        .collect();
-    let whole = serde_json::json!({ "records": types, "doubts": doubts, "layout": guess.to_toml() });
-    Ok(serde_json::to_string_pretty(&whole)? + "\n")
-}
-
-/// The first records of each type below a ruler, with a mark where each field begins; then the fields by name.
+/// The first records below a ruler, with a mark where each field begins; then the fields by name.
 fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
-    let mut text = String::new();
-    for (number, of) in guess.layout.types().iter().enumerate() {
-        let records: Vec<&[u8]> = sample
-            .first(1000)
-            .iter()
-            .copied()
-            .filter(|record| record.len() == of.length() && guess.layout.type_of(record) == Some(number))
-            .take(SHOWN)
-            .collect();
-        let _ = writeln!(text, "{}: {} bytes", of.name, of.length());
-        let starts: Vec<usize> = of.fields.iter().map(|field| field.start).collect();
-        for row in (0..of.length()).step_by(ROW) {
-            let places = row..(row + ROW).min(of.length());
-            let tens: String = places.clone().step_by(10).map(|ten| format!("{ten:<10}")).collect();
-            let _ = writeln!(text, "{}", tens.trim_end());
-            let mark = |at: usize| if starts.contains(&at) { '|' } else { '.' };
-            let _ = writeln!(text, "{}", places.clone().map(mark).collect::<String>());
-            for record in &records {
-                let letters = record[places.clone()].iter().map(|byte| match byte {
-                    b' '..=b'~' => char::from(*byte),
-                    _ => '?',
-                });
-                let _ = writeln!(text, "{}", letters.collect::<String>());
-            }
+    let of = &guess.layout.types()[0];
+    let records = sample.first(1000).iter().filter(|record| record.len() == of.length()).take(SHOWN);
+    let starts: Vec<usize> = of.fields.iter().map(|field| field.start).collect();
+    let mut text = format!("{} bytes\n", of.length());
+    for row in (0..of.length()).step_by(ROW) {
+        let places = row..(row + ROW).min(of.length());
+        let tens: String = places.clone().step_by(10).map(|ten| format!("{ten:<10}")).collect();
+        let _ = writeln!(text, "{}", tens.trim_end());
+        let mark = |at: usize| if starts.contains(&at) { '|' } else { '.' };
+        let _ = writeln!(text, "{}", places.clone().map(mark).collect::<String>());
+        for record in records.clone() {
+            let letters = record[places.clone()].iter().map(|byte| match byte {
+                b' '..=b'~' => char::from(*byte),
+                _ => '?',
+            });
+            let _ = writeln!(text, "{}", letters.collect::<String>());
         }
-        for field in &of.fields {
-            let kind =
-                if field.kept { format!("{:?}", field.kind).to_lowercase() } else { "left out".to_owned() };
-            let _ = writeln!(text, "  {:>5} {:>5}  {:<10} {kind}", field.start, field.width, field.name);
-        }
+    }
+    for field in &of.fields {
+        let kind =
+            if field.kept { format!("{:?}", field.kind).to_lowercase() } else { "left out".to_owned() };
+        let _ = writeln!(text, "  {:>5} {:>5}  {:<10} {kind}", field.start, field.width, field.name);
     }
     let doubts = format::counted(guess.doubts.len(), "doubt");
     let _ = writeln!(text, "{doubts} in the layout's comments: mend it by hand");

@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow, bail};
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::layout;
 use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
-use evenkeel_haul::table::Table;
+use evenkeel_haul::table::{Engine, Table};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
@@ -58,6 +58,9 @@ pub struct Args {
     pub export: Option<PathBuf>,
     #[command(flatten)]
     pub table: tables::Flags,
+    /// Engine of a table that is made
+    #[arg(long, value_name = "ENGINE", default_value = "innodb")]
+    pub engine: EngineWord,
     /// When further indexes are made: before or after the rows
     #[arg(long = "indexes", value_name = "WHEN", default_value = "before")]
     pub when: IndexesWord,
@@ -91,6 +94,28 @@ pub struct Args {
     /// Print what became of the records as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum EngineWord {
+    /// With transactions: a load that was cut continues
+    #[value(name = "innodb")]
+    InnoDb,
+    /// Without; not safe in a crash, and not for `cdr dispatch`
+    #[value(name = "myisam")]
+    MyIsam,
+    /// Without, as TRANSACTIONAL=0
+    Aria,
+}
+
+impl From<EngineWord> for Engine {
+    fn from(word: EngineWord) -> Self {
+        match word {
+            EngineWord::InnoDb => Self::InnoDb,
+            EngineWord::MyIsam => Self::MyIsam,
+            EngineWord::Aria => Self::Aria,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -133,7 +158,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = args.layout.as_deref().unwrap_or(Path::new(""));
     let file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
-    let tables = args.table.tables(&file)?;
+    let tables = args.table.tables(&file, args.engine.into())?;
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
         return print(&tables, args);
     };
@@ -162,7 +187,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let mut rows = 0;
     let loaded = job.run(&mut |progress| {
-        rows = progress.tally.lines.iter().sum::<u64>().max(rows);
+        rows = progress.rows.max(rows);
         shown.tell(progress);
     });
     let loaded = loaded.map_err(|error| match error.is_stop() {

@@ -14,7 +14,6 @@ mod server;
 mod tables;
 mod told;
 mod watch;
-mod whole;
 
 use super::Session;
 use anyhow::Result;

@@ -11,34 +11,9 @@ pub struct Flags {
     /// Table [default: the name of the record type]
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
-    /// Engine of a table that is made
-    #[arg(long, value_name = "ENGINE", default_value = "innodb")]
-    pub engine: EngineWord,
     /// Columns of a further index of a table that is made; may be repeated
     #[arg(long = "index", value_name = "COLUMN,...")]
     pub index: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum EngineWord {
-    /// With transactions: a load that was cut continues
-    #[value(name = "innodb")]
-    InnoDb,
-    /// Without; not safe in a crash
-    #[value(name = "myisam")]
-    MyIsam,
-    /// Without, as TRANSACTIONAL=0
-    Aria,
-}
-
-impl From<EngineWord> for Engine {
-    fn from(word: EngineWord) -> Self {
-        match word {
-            EngineWord::InnoDb => Self::InnoDb,
-            EngineWord::MyIsam => Self::MyIsam,
-            EngineWord::Aria => Self::Aria,
-        }
-    }
 }
 
 impl Flags {
@@ -49,7 +24,7 @@ impl Flags {
     }
 
     /// A table for each type of record.
-    pub fn tables(&self, file: &LayoutFile) -> Result<Vec<Table>> {
+    pub fn tables(&self, file: &LayoutFile, engine: Engine) -> Result<Vec<Table>> {
         let types = file.layout.types();
         let name = |type_name: &str| match &self.table {
             None => type_name.to_owned(),
@@ -64,9 +39,9 @@ impl Flags {
                     || columns.iter().all(|column| each.fields.iter().any(|field| field.name == *column))
             };
             let own: Vec<_> = indexes.iter().filter(has).cloned().collect();
-            let table = Table::of(&file.layout, index, &name(&each.name), self.engine.into(), &own);
+            let table = Table::of(&file.layout, index, &name(&each.name), engine, &own);
             table.map_err(|error| {
-                let hint = error.hint().to_owned();
+                let hint = error.hint.to_owned();
                 anyhow::Error::from(error).context(Hint(hint))
             })
         };

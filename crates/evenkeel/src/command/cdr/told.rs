@@ -4,8 +4,7 @@ use crate::clock::Clock;
 use crate::format;
 use crate::progress::{ProgressEvent, View};
 use evenkeel_core::Nanos;
-use evenkeel_haul::convert::{Progress, Step};
-use evenkeel_haul::{audit, export};
+use evenkeel_haul::{Progress, Step};
 
 /// A view needs no more than this.
 const EVERY: Nanos = Nanos::from_millis(200);
@@ -15,7 +14,7 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
     format::counted(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
 
-/// Shows the progress of a conversion.
+/// Shows the progress of work on call records.
 pub(super) struct Shown {
     view: View,
     clock: Clock,
@@ -30,38 +29,19 @@ impl Shown {
         Self { view, clock: Clock::start(), step: "", since: (Nanos::ZERO, 0), last: Nanos::ZERO }
     }
 
-    /// Shows how far a conversion is, if the last time is a while ago.
+    /// Shows how far it is, if the last time is a while ago.
     pub fn tell(&mut self, progress: &Progress) {
+        let Progress { read, total, records, rejects, .. } = *progress;
         let step = match progress.step {
             Step::Keys => "looking for duplicates",
             Step::Lines => "converting",
             Step::Load => "loading",
             Step::Indexes => "making indexes",
+            Step::Sums => "auditing",
+            Step::Differences => "going through what differs",
+            Step::Naming => "naming what was found",
+            Step::Export => "exporting",
         };
-        self.show(step, (progress.read, progress.total), (progress.tally.records, progress.tally.rejects));
-    }
-
-    /// The same of an audit.
-    pub fn audit(&mut self, progress: &audit::Progress) {
-        let step = match progress.step {
-            audit::Step::Sums => "auditing",
-            audit::Step::Differences => "going through what differs",
-            audit::Step::Naming => "naming what was found",
-        };
-        self.show(step, (progress.read, progress.total), (progress.records, 0));
-    }
-
-    /// The same of an export.
-    pub fn export(&mut self, progress: &export::Progress) {
-        self.show("exporting", (progress.bytes, None), (progress.rows, 0));
-    }
-
-    fn show(
-        &mut self,
-        step: &'static str,
-        (read, total): (u64, Option<u64>),
-        (records, rejects): (u64, u64),
-    ) {
         let now = self.clock.now();
         if self.step != step {
             (self.step, self.since) = (step, (now, read));

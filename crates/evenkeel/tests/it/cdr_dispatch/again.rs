@@ -22,7 +22,7 @@ fn records_whose_key_is_in_their_day_already_stay_in_the_source_and_all_others_g
         "UNIQUE KEY a (caller(19)),",
         "PRIMARY KEY (seq, started),",
     ] {
-        desk.fresh("InnoDB", key);
+        desk.fresh(key);
         let at = "'2026-08-01' + INTERVAL (seq % 86400) SECOND";
         desk.load(770_000_001, 770_001_000, at);
         desk.dispatch(&[]);
@@ -48,7 +48,7 @@ fn records_whose_key_is_in_their_day_already_stay_in_the_source_and_all_others_g
 #[test]
 fn a_part_whose_own_records_have_one_key_by_their_day_stays_and_the_parts_around_it_go() {
     let desk = Desk::up();
-    desk.fresh("InnoDB", "");
+    desk.fresh("");
     desk.load(1, 1_000, "'2026-08-01 00:00:00'");
     desk.dispatch(&[]);
     desk.sql("ALTER TABLE calls_20260801 ADD UNIQUE KEY (seq)");
@@ -62,20 +62,4 @@ fn a_part_whose_own_records_have_one_key_by_their_day_stays_and_the_parts_around
     assert_eq!(done["days"][0]["stayed"], left, "{text}");
     assert!(text.contains("1 record, whose key (seq)") && text.contains("some have one key"), "{text}");
     desk.audit("one key");
-}
-
-#[test]
-fn without_transactions_nothing_is_moved_where_a_key_comes_again() {
-    let desk = Desk::up();
-    desk.fresh("MyISAM", "PRIMARY KEY (seq),");
-    desk.load(1, 100, "'2026-08-01 10:00:00'");
-    desk.dispatch(&[]);
-    desk.load(100, 150, "IF(seq > 120, '2026-08-02', '2026-08-01 11:00:00')");
-    let (text, _) = dispatched(&desk, 2);
-    assert!(text.contains("comes again in calls") && desk.count("calls") == 51, "{text}");
-    desk.audit("MyISAM");
-    desk.sql("DELETE FROM calls WHERE seq = 100; DELETE FROM all_calls WHERE seq = 100 AND started LIKE '%11:00:00'");
-    desk.dispatch(&[]);
-    desk.audit("MyISAM");
-    assert_eq!(desk.count("calls"), 0);
 }

@@ -46,8 +46,8 @@ const PATIENCE: u64 = 5;
 
 /// Kills a dispatch at random moments and audits, so often, and on until a kill has met it in its middle: it had not ended by itself,
 /// and the rerun found work that was cut.
-fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
-    desk.fresh(engine, "");
+fn trial(desk: &mut Desk, kills: u64, server: bool) -> u64 {
+    desk.fresh("");
     desk.load(1, RECORDS, DAY);
     desk.dispatch(&[]);
     wave(desk, 1);
@@ -55,7 +55,7 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
     desk.dispatch(&[]);
     // The first wave makes tables, so that later ones may take far less.
     let mut whole = clock.now().as_secs_f64();
-    let (mut random, mut in_middle) = (Random::new(Seed(16).child(engine)), 0);
+    let (mut random, mut in_middle) = (Random::new(Seed(16)), 0);
     for number in 0..kills * PATIENCE {
         if number >= kills && in_middle > 0 {
             break;
@@ -64,7 +64,7 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
         let mut was_cut = false;
         for left in (0..=number % 2).rev() {
             let after = Duration::from_secs_f64(whole * random.unit());
-            let when = format!("{engine}, killed after {after:?}, server {server}");
+            let when = format!("killed after {after:?}, server {server}");
             let had_ended = killed_after(desk, after, server);
             was_cut |= !had_ended;
             whole = if had_ended { whole.min(after.as_secs_f64()) } else { whole };
@@ -74,9 +74,7 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
             } else {
                 await_no_client(desk);
             }
-            if engine == "InnoDB" {
-                desk.audit(&when);
-            }
+            desk.audit(&when);
             if left == 0 {
                 let done = desk.dispatch(&[]);
                 let met = was_cut && done["resumed"] == true;
@@ -92,37 +90,29 @@ fn trial(desk: &mut Desk, engine: &str, kills: u64, server: bool) -> u64 {
 }
 
 #[test]
-fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles_with_transactions() {
-    assert!(trial(&mut Desk::up(), "InnoDB", 12, false) > 0, "no kill met a dispatch in its middle");
-}
-
-#[test]
-fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles_without_transactions() {
-    assert!(trial(&mut Desk::up(), "MyISAM", 12, false) > 0, "no kill met a dispatch in its middle");
+fn a_dispatch_that_is_killed_at_any_moment_neither_loses_nor_doubles() {
+    assert!(trial(&mut Desk::up(), 12, false) > 0, "no kill met a dispatch in its middle");
 }
 
 #[test]
 fn a_dispatch_that_is_interrupted_ends_soon_and_goes_on_when_it_is_run_again() {
     let desk = Desk::up();
-    for engine in ["InnoDB", "MyISAM"] {
-        desk.fresh(engine, "");
-        desk.load(1, RECORDS, DAY);
-        // Somebody reads from the source for long, so that nothing is moved before the signal comes.
-        let (child, holder) = desk.waiting();
-        signal("-INT", child.id() as i32);
-        let output = child.wait_with_output().expect("an end");
-        assert_eq!(output.status.code(), Some(130), "{engine}: {output:?}");
-        drop(holder);
-        await_no_client(&desk);
-        desk.dispatch(&[]);
-        desk.audit(engine);
-        let counts = ["calls_20260731", "calls_20260801", "calls"].map(|table| desk.count(table));
-        assert_eq!(counts.iter().sum::<u64>(), RECORDS);
-    }
+    desk.fresh("");
+    desk.load(1, RECORDS, DAY);
+    // Somebody reads from the source for long, so that nothing is moved before the signal comes.
+    let (child, holder) = desk.waiting();
+    signal("-INT", child.id() as i32);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    drop(holder);
+    await_no_client(&desk);
+    desk.dispatch(&[]);
+    desk.audit("interrupted");
+    let counts = ["calls_20260731", "calls_20260801", "calls"].map(|table| desk.count(table));
+    assert_eq!(counts.iter().sum::<u64>(), RECORDS);
 }
 
 #[test]
 fn a_server_that_is_killed_at_any_moment_neither_loses_nor_doubles() {
-    let mut desk = Desk::up();
-    let _ = ["InnoDB", "MyISAM"].map(|engine| trial(&mut desk, engine, 6, true));
+    trial(&mut Desk::up(), 6, true);
 }

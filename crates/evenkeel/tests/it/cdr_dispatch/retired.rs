@@ -1,7 +1,7 @@
-//! Day tables that are dropped by age while a dispatch to others of the same records is cut.
+//! Day tables that are dropped by age, and those that stay.
 
 use super::Desk;
-use crate::cli::{asked, refused};
+use crate::cli::asked;
 
 /// Drops what is older than a day at that one.
 fn retire(desk: &Desk, today: &str) -> (Option<i32>, String) {
@@ -10,29 +10,9 @@ fn retire(desk: &Desk, today: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_dispatch_without_transactions_that_was_cut_goes_on_after_its_first_day_was_retired() {
-    let desk = Desk::up();
-    let url = desk.url();
-    desk.fresh("MyISAM", "");
-    // The second day cannot be stored, so that the dispatch ends between both.
-    desk.sql("CREATE TABLE calls_20260802 LIKE calls; ALTER TABLE calls_20260802 ADD CONSTRAINT never CHECK (seq < 0)");
-    desk.load(1, 100, "'2026-08-01' + INTERVAL (seq % 2) DAY");
-    let told = refused(&desk.home, &desk.words(&url));
-    assert!(told.contains("never"), "{told}");
-    assert_eq!(desk.count("calls_20260801"), 50);
-    let (_, told) = retire(&desk, "20260803");
-    assert!(told.contains("dropped  calls_20260801"), "{told}");
-    desk.sql("ALTER TABLE calls_20260802 DROP CONSTRAINT never");
-    let done = desk.dispatch(&[]);
-    assert_eq!((&done["resumed"], desk.count("calls_20260802")), (&true.into(), 50), "{done}");
-    assert!(!desk.sql("SHOW TABLES").contains("evenkeel_taken"));
-    assert_eq!(desk.dispatch(&[])["records"], 0);
-}
-
-#[test]
 fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at() {
     let desk = Desk::up();
-    desk.fresh("InnoDB", "");
+    desk.fresh("");
     desk.load(1, 40, "'2026-06-01' + INTERVAL (seq % 4) DAY");
     desk.dispatch(&[]);
     // One day is replaced by another table of its name, a record of another day is deleted, and a third gets a late record.
@@ -55,7 +35,7 @@ fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at()
 #[test]
 fn a_table_that_was_dropped_by_hand_and_made_anew_by_a_late_record_goes_by_age_as_any_other() {
     let desk = Desk::up();
-    desk.fresh("InnoDB", "");
+    desk.fresh("");
     desk.load(1, 10, "'2026-06-01'");
     desk.dispatch(&[]);
     desk.sql("DROP TABLE calls_20260601");

@@ -1,4 +1,4 @@
-//! What a server does not take: which record it is, what was done, and how to go on. And whose a file of rejects is.
+//! What a server does not take: which record it is, what was done, and how to go on.
 
 use super::server::{Server, with};
 use crate::cli::{borrowed, refused};
@@ -57,37 +57,4 @@ fn a_disk_that_is_full_here_or_at_the_server_ends_a_load_that_goes_on_when_there
     let known = server.value("SELECT COALESCE(SUM(rows_stored), 0) FROM evenkeel_load_parts p JOIN evenkeel_loads f ON f.id = p.file_id WHERE f.tables_loaded = 'large'");
     assert!(rows > 0 && rows < 120_000);
     assert_eq!(known, rows.to_string(), "the manifest knows what is in");
-}
-
-/// The words of a load into a database, with its rejects there.
-fn words(server: &Server, database: &str, rejects: &str) -> Vec<String> {
-    let mut words = server.words("calls", &["calls"], &["--transaction", "1M"]);
-    words[2] = format!("sandbox:a/{database}");
-    with(words, "--rejects", &server.path(rejects))
-}
-
-#[test]
-fn a_load_into_another_database_or_table_leaves_the_rejects_of_the_first_one_alone() {
-    let server = Server::up(&[]);
-    server.exec("CREATE DATABASE other");
-    server.generate("calls", 5_000, "all");
-    server.load("calls", &["calls"], &[]);
-    let rejects = |name: &str| fs::read_to_string(server.path(name)).expect("rejects");
-    let before = rejects("calls.rejects");
-    assert!(before.lines().count() > 10);
-    let told = refused(server.home(), &borrowed(&words(&server, "other", "calls.rejects")));
-    assert!(told.contains("calls.rejects has rejects of loads into calls of database cdr at "), "{told}");
-    assert!(told.contains("hint: name another file by --rejects"), "{told}");
-    assert_eq!(rejects("calls.rejects"), before);
-    // With a file of its own it goes through, and so does the first one again.
-    assert_eq!(server.asked(&words(&server, "other", "other.rejects")).0, Some(0));
-    assert_eq!(rejects("other.rejects"), before);
-    server.load("calls", &["calls"], &[]);
-    assert_eq!(rejects("calls.rejects"), before);
-    // Rejects of which nobody knows whose they are stay as well.
-    fs::rename(server.path("calls.rejects"), server.path("kept.rejects")).expect("the same file system");
-    server.exec("DROP TABLE other.calls, other.evenkeel_loads, other.evenkeel_load_parts");
-    let told = refused(server.home(), &borrowed(&words(&server, "other", "kept.rejects")));
-    assert!(told.contains("nothing says whose they are"), "{told}");
-    assert_eq!(rejects("kept.rejects"), before);
 }

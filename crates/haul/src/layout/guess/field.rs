@@ -1,8 +1,6 @@
 //! What stands in a column, and what cannot be told of it.
 
-use super::Doubt;
 use super::columns::Column;
-use super::types::Group;
 use evenkeel_wire::record::{Blank, Check, Field, Kind, RecordType, Trim};
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,11 +10,15 @@ const MANY: usize = 8;
 const DISTINCT: usize = 100;
 
 /// The fields of a type; says what is in doubt.
-pub(super) fn record_type(group: &Group<'_>, columns: &[Column], doubts: &mut Vec<Doubt>) -> RecordType {
+pub(super) fn record_type(
+    records: &[&[u8]],
+    columns: &[Column],
+    doubts: &mut Vec<(usize, String)>,
+) -> RecordType {
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut fields = Vec::new();
     for column in columns {
-        let values = Values::of(group, column);
+        let values = Values::of(records, column);
         let word = values.word(column);
         let number = numbers.entry(word).or_default();
         *number += 1;
@@ -30,13 +32,10 @@ pub(super) fn record_type(group: &Group<'_>, columns: &[Column], doubts: &mut Ve
             check: Check::None,
             kept: word != "filler",
         };
-        let mut doubt = |what: String| {
-            doubts.push(Doubt { record_type: group.name.clone(), at: column.start, what });
-        };
-        values.doubts(column, &field.name).into_iter().for_each(&mut doubt);
+        doubts.extend(values.doubts(column, &field.name).into_iter().map(|what| (column.start, what)));
         fields.push(field);
     }
-    RecordType { name: group.name.clone(), is: group.is.clone(), fields, key: Vec::new() }
+    RecordType { name: "records".to_owned(), is: Vec::new(), fields, key: Vec::new() }
 }
 
 /// The values of a column.
@@ -49,12 +48,12 @@ struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    fn of(group: &Group<'a>, column: &Column) -> Self {
-        let raw = group.records.iter().map(|record| &record[column.start..column.end()]);
+    fn of(records: &[&'a [u8]], column: &Column) -> Self {
+        let raw = records.iter().map(|record| &record[column.start..column.end()]);
         let there: Vec<&[u8]> =
             raw.clone().map(|value| value.trim_ascii()).filter(|value| !value.is_empty()).collect();
         let is_right = raw.clone().any(|value| value.starts_with(b" ") && !value.ends_with(b" "));
-        Self { there, all: group.records.len(), is_right }
+        Self { there, all: records.len(), is_right }
     }
 
     /// Values that are not as they should be; few of them are dirt.

@@ -1,32 +1,24 @@
 //! Guesses a layout from the records themselves, to be mended by hand.
 //!
-//! A [`Sample`] is parted into records ([`sample`]), these into types where their lengths tell some apart ([`types`]), and each type into
-//! fields where blanks and kinds of letters change over many records ([`columns`]). What cannot be told is said ([`Doubt`]).
+//! A [`Sample`] is parted into lines ([`sample`]), of which nearly all are as long, and these into fields where blanks and kinds of
+//! letters change over many records ([`columns`]). What cannot be told is said.
 
 mod cells;
 mod columns;
-mod doubt;
 mod field;
 mod sample;
-mod types;
 
-pub use doubt::Doubt;
 pub use sample::{NoLayout, Sample};
 
-use super::to_toml;
-use crate::blocks::Separator;
-use columns::Column;
-use evenkeel_wire::record::{Charset, Layout};
+use evenkeel_wire::record::{Charset, Kind, Layout};
 
 /// A layout that fits all clean records of a sample.
 #[derive(Clone, Debug)]
 pub struct Guess {
     /// Where the fields are.
     pub layout: Layout,
-    /// How records are parted.
-    pub separator: Separator,
-    /// Where it may be wrong.
-    pub doubts: Vec<Doubt>,
+    /// Where it may be wrong: the bytes before it in a record, and what may be otherwise, without the record's own bytes.
+    pub doubts: Vec<(usize, String)>,
 }
 
 /// Guesses where the fields of the records of a sample are.
@@ -34,16 +26,11 @@ pub struct Guess {
 /// # Errors
 /// It is none of fixed width, or too small to tell.
 pub fn guess(sample: &Sample<'_>) -> Result<Guess, NoLayout> {
-    let groups = types::groups(sample)?;
-    let tell = groups.tell.clone();
-    let (mut found, mut doubts) = (Vec::new(), Vec::new());
-    for group in groups.all {
-        let columns: Vec<Column> = columns::columns(&group.records);
-        found.push(field::record_type(&group, &columns, &mut doubts));
-    }
-    let charset = charset(sample);
-    let layout = Layout::new(found, tell, delimiter(sample), charset).map_err(|_| NoLayout::NoColumns)?;
-    Ok(Guess { layout, separator: sample.separator, doubts })
+    let records = sample.alike()?;
+    let mut doubts = Vec::new();
+    let found = field::record_type(&records, &columns::columns(&records), &mut doubts);
+    let layout = Layout::new(vec![found], None, delimiter(sample), charset(sample));
+    Ok(Guess { layout: layout.map_err(|_| NoLayout::NoColumns)?, doubts })
 }
 
 /// The character set of all records; one byte that is no UTF-8 makes it Latin-1.
@@ -74,14 +61,22 @@ impl Guess {
     pub fn to_toml(&self) -> String {
         let mut text =
             String::from("# Guessed from a sample: correct the names and everything marked as doubtful.\n");
-        for Doubt { record_type, at, what } in &self.doubts {
-            let of = if self.layout.types().len() > 1 { format!("{record_type}, ") } else { String::new() };
-            text.push_str(&format!("# {of}byte {at}: {what}\n"));
+        for (at, what) in &self.doubts {
+            text.push_str(&format!("# byte {at}: {what}\n"));
         }
-        if matches!(self.separator, Separator::Length(_)) {
-            text.push_str("separator = \"none\"\n");
+        let delimiter = char::from(self.layout.delimiter()).to_string().replace('\t', "\\t");
+        let charset = format!("{:?}", self.layout.charset()).to_lowercase();
+        text.push_str(&format!("delimiter = \"{delimiter}\"\ncharset = \"{charset}\"\n"));
+        for field in &self.layout.types()[0].fields {
+            text.push_str(&format!("\n[[field]]\nname = \"{}\"\nwidth = {}\n", field.name, field.width));
+            if field.kind != Kind::Text {
+                text.push_str(&format!("type = \"{}\"\n", format!("{:?}", field.kind).to_lowercase()));
+            }
+            if !field.kept {
+                text.push_str("skip = true\n");
+            }
         }
-        text + &to_toml(&self.layout)
+        text
     }
 }
 

@@ -1,21 +1,16 @@
 //! The beginning of a file, as records.
 
-use super::cells::class;
-use crate::blocks::Separator;
 use std::collections::BTreeMap;
 
 /// Records that are looked at, at most.
 const RECORDS: usize = 20_000;
 /// Records below which columns are no more than chance.
 pub(super) const LEAST: usize = 10;
-/// Bytes of a record at most.
-const LONGEST: usize = 4096;
 
 /// Records of one beginning.
 pub struct Sample<'a> {
     /// Without their line ends.
     pub(super) records: Vec<&'a [u8]>,
-    pub(super) separator: Separator,
 }
 
 /// Why there is no layout.
@@ -38,11 +33,12 @@ pub enum NoLayout {
         /// Fields of a line.
         fields: usize,
     },
-    /// Neither lines nor a length that repeats.
-    #[error("it has neither line ends nor a record length that repeats")]
-    NoRecords,
+    #[error("it has no line ends: write its layout by hand, with separator = \"none\"")]
+    NoLines,
     /// Lines of text.
-    #[error("its lines have {0} different lengths, and no bytes tell which is which")]
+    #[error(
+        "its lines have {0} different lengths: write its layout by hand, with a [[record]] for each type"
+    )]
     Lengths(usize),
     /// Nothing but blanks, or a record that is too large.
     #[error("no columns are to be seen")]
@@ -64,13 +60,9 @@ impl<'a> Sample<'a> {
         if odd * 100 > bytes.len() {
             return Err(NoLayout::Binary((odd * 1000).div_ceil(bytes.len())));
         }
-        match bytes.contains(&b'\n') {
-            true => Self::lines(bytes, is_whole),
-            false => Self::of_length(bytes, is_whole),
+        if !bytes.contains(&b'\n') {
+            return Err(NoLayout::NoLines);
         }
-    }
-
-    fn lines(bytes: &'a [u8], is_whole: bool) -> Result<Self, NoLayout> {
         let mut records: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
         // What stands behind the last line end is half a record, or nothing.
         if !is_whole || records.last().is_some_and(|last| last.is_empty()) {
@@ -84,32 +76,19 @@ impl<'a> Sample<'a> {
         if let Some((delimiter, fields)) = delimited(&records) {
             return Err(NoLayout::Delimited { delimiter: char::from(delimiter), fields });
         }
-        Ok(Self { records, separator: Separator::Line })
+        Ok(Self { records })
     }
 
-    /// Records without line ends: their length is that after which kinds of letters repeat.
-    fn of_length(bytes: &'a [u8], is_whole: bool) -> Result<Self, NoLayout> {
-        let most = LONGEST.min(bytes.len() / LEAST);
-        let classes: Vec<u8> = bytes.iter().take(64 << 10).map(|byte| class(*byte)).collect();
-        let alike = |length: usize| {
-            let pairs = classes.iter().zip(classes.iter().skip(length));
-            let (same, all) = pairs.fold((0, 0), |(same, all), (a, b)| (same + usize::from(a == b), all + 1));
-            1000 * same / usize::max(all, 1)
-        };
-        let scores: Vec<(usize, usize)> = (4..=most).map(|length| (length, alike(length))).collect();
-        let best = scores.iter().map(|(_, score)| *score).max().ok_or(NoLayout::Few(1))?;
-        let mut sorted: Vec<usize> = scores.iter().map(|(_, score)| *score).collect();
-        sorted.sort_unstable();
-        let usual = sorted[sorted.len() / 2];
-        // Twice the length repeats as well, and now and then better: the shortest one that is nearly as good stands.
-        let is_good = |score: usize| (score - usual) * 4 >= (best - usual) * 3;
-        let found = scores.iter().find(|(_, score)| *score >= usual && is_good(*score));
-        let (length, _) = *found.filter(|_| best > 850 && best > usual + 50).ok_or(NoLayout::NoRecords)?;
-        if is_whole && !bytes.len().is_multiple_of(length) {
-            return Err(NoLayout::NoRecords);
+    /// Its records but for those of another length than nearly all have, which are dirt.
+    pub(super) fn alike(&self) -> Result<Vec<&'a [u8]>, NoLayout> {
+        let (lengths, all) = (lengths(&self.records), self.records.len());
+        let (length, count) = lengths.iter().max_by_key(|(_, count)| **count).unwrap_or((&0, &0));
+        match *count {
+            _ if *length == 0 => Err(NoLayout::NoColumns),
+            count if count * 10 < all * 9 => Err(NoLayout::Lengths(lengths.len())),
+            few if few < LEAST => Err(NoLayout::Few(few)),
+            _ => Ok(self.records.iter().copied().filter(|record| record.len() == *length).collect()),
         }
-        let records = bytes.chunks_exact(length).take(RECORDS).collect();
-        Ok(Self { records, separator: Separator::Length(length) })
     }
 
     /// The first records, to show them.
@@ -119,7 +98,7 @@ impl<'a> Sample<'a> {
 }
 
 /// How many records have which length.
-pub(super) fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
+fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
     let mut lengths = BTreeMap::new();
     records.iter().for_each(|record| *lengths.entry(record.len()).or_default() += 1);
     lengths

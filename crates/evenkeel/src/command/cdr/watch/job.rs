@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use evenkeel_haul::dispatch::{self, NamePattern, Retire};
 use evenkeel_haul::layout::{self, LayoutFile};
 use evenkeel_haul::load::{Indexes, Options, Warnings};
+use evenkeel_haul::table::Engine;
 use evenkeel_haul::watch::Chain;
 use evenkeel_site::server::Target;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ pub fn chain<'a>(
     target: &'a Target,
 ) -> Result<Chain<'a>> {
     let flags = &args.job;
-    let table = flags.table.tables(file)?.into_iter().next().context("a type of record")?;
+    let table = flags.table.tables(file, Engine::InnoDb)?.into_iter().next().context("a type of record")?;
     let names = NamePattern::parse(&flags.name, &table.name)?;
     let keep_days = flags.keep.as_deref().map(|text| retire::days(text, "--keep")).transpose()?;
     let retire = |keep_days| Retire {

@@ -13,7 +13,6 @@ use crate::view::http::Server;
 use crate::{format, out};
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
-use evenkeel_haul::HaulError;
 use evenkeel_haul::dispatch::DispatchError;
 use evenkeel_haul::watch::{Chain, Folder, Trouble, WatchError};
 use evenkeel_os::latest::Latest;
@@ -91,16 +90,14 @@ impl<'a> Watch<'a> {
             self.publish();
             for path in whole {
                 self.check_stop()?;
-                if !self.catch_up()? {
-                    break;
-                }
+                self.catch_up()?;
                 if self.folder.is_unchanged(&path) {
                     self.file(&path)?;
                     self.publish();
                 }
             }
-            let is_even = self.catch_up()?;
-            if self.args.once && is_even && self.folder.waiting().0 == 0 {
+            self.catch_up()?;
+            if self.args.once && self.folder.waiting().0 == 0 {
                 return Ok(if self.is_finding { ExitCode::from(FINDING) } else { ExitCode::SUCCESS });
             }
             self.pause(POLL);
@@ -253,7 +250,7 @@ impl<'a> Watch<'a> {
 
     /// A file whose load did not come to its end: whether others go on, and what is said of it.
     fn failed(&mut self, path: &Path, error: WatchError) -> Result<()> {
-        // What it brought is in the source, or has to be taken out again.
+        // What it brought is in the source.
         self.is_owed = true;
         match error.trouble(path) {
             _ if self.session.stop.is_set() => Err(self.stopped()),
@@ -276,46 +273,37 @@ impl<'a> Watch<'a> {
         line::refused(self.args.json, path, (&why, hint))
     }
 
-    /// Dispatches what was loaded before and is still in the source, and takes out what a cut load has left there; whether all of
-    /// that could be done.
-    fn catch_up(&mut self) -> Result<bool> {
-        while self.is_owed {
-            if self.is_held()? {
-                return Ok(true);
-            }
-            let outcome = self.patiently(Path::new(""), |watch| {
-                let _turn = watch.steps.chain.turn()?;
-                watch.steps.chain.dispatch(&mut |_| {})
-            });
-            match outcome {
-                Ok(done) => {
-                    let stays = done.days.iter().find_map(|day| day.refused.as_ref());
-                    self.is_finding |= stays.is_some();
-                    self.counts.moved += done.records;
-                    match stays {
-                        Some(why) if done.records == 0 => {
-                            self.say(&format!("{} keeps {why}", self.steps.chain.table.name));
-                        }
-                        _ if done.records > 0 => line::left_over(self.args.json, &done)?,
-                        _ => {}
-                    }
-                    self.is_owed = false;
-                }
-                Err(WatchError::Dispatch(DispatchError::NoTable(_))) => self.is_owed = false,
-                Err(WatchError::Dispatch(DispatchError::CutLoad { file, .. })) => {
-                    if !self.take_back(Path::new(&file))? {
-                        return Ok(false);
-                    }
-                }
-                Err(error) if error.trouble(Path::new("")) == Trouble::Bad && !self.session.stop.is_set() => {
-                    self.is_owed = false;
-                    self.is_finding = true;
-                    self.say(&format!("what was loaded before is not dispatched: {error}"));
-                }
-                Err(error) => return Err(self.ended(error)),
-            }
+    /// Dispatches what was loaded before and is still in the source.
+    fn catch_up(&mut self) -> Result<()> {
+        if !self.is_owed || self.is_held()? {
+            return Ok(());
         }
-        Ok(true)
+        let outcome = self.patiently(Path::new(""), |watch| {
+            let _turn = watch.steps.chain.turn()?;
+            watch.steps.chain.dispatch(&mut |_| {})
+        });
+        match outcome {
+            Ok(done) => {
+                let stays = done.days.iter().find_map(|day| day.refused.as_ref());
+                self.is_finding |= stays.is_some();
+                self.counts.moved += done.records;
+                match stays {
+                    Some(why) if done.records == 0 => {
+                        self.say(&format!("{} keeps {why}", self.steps.chain.table.name));
+                    }
+                    _ if done.records > 0 => line::left_over(self.args.json, &done)?,
+                    _ => {}
+                }
+            }
+            Err(WatchError::Dispatch(DispatchError::NoTable(_))) => {}
+            Err(error) if error.trouble(Path::new("")) == Trouble::Bad && !self.session.stop.is_set() => {
+                self.is_finding = true;
+                self.say(&format!("what was loaded before is not dispatched: {error}"));
+            }
+            Err(error) => return Err(self.ended(error)),
+        }
+        self.is_owed = false;
+        Ok(())
     }
 
     /// Whether what an audit found keeps all records where they are, which is said once.
@@ -334,22 +322,6 @@ impl<'a> Watch<'a> {
         if self.said != text {
             text.clone_into(&mut self.said);
             out::tell(&format!("{text}\n"));
-        }
-    }
-
-    /// Takes the rows of a cut load out of a table without transactions; whether its file stood still for that.
-    fn take_back(&mut self, file: &Path) -> Result<bool> {
-        let outcome = self.patiently(file, |watch| {
-            let _turn = watch.steps.chain.turn()?;
-            watch.steps.chain.give_up(file)
-        });
-        match outcome {
-            Ok(notes) => {
-                notes.iter().for_each(|note| out::tell(&format!("{note}\n")));
-                Ok(true)
-            }
-            Err(WatchError::Load(HaulError::Changed { .. })) => Ok(false),
-            Err(error) => Err(self.ended(error)).with_context(|| format!("taking back {}", file.display())),
         }
     }
 }

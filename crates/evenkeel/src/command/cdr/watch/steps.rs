@@ -5,7 +5,6 @@ use super::passage::{AuditOfFile, Left, Passage};
 use crate::clock::Clock;
 use crate::{failure, out};
 use evenkeel_haul::input::Identity;
-use evenkeel_haul::load::Loaded;
 use evenkeel_haul::watch::{Chain, Moved, Trouble, WatchError, move_to};
 use std::path::{Path, PathBuf};
 
@@ -39,23 +38,13 @@ impl Steps<'_> {
             return Ok(());
         }
         let begin = self.clock.now();
-        let loaded = self.try_load(path);
+        let loaded = self.chain.load(path, &mut |_| {});
         passage.load += self.clock.now() - begin;
         passage.is_retried |= loaded.is_err();
         let loaded = loaded?;
         loaded.notes.iter().for_each(|note| out::tell(&format!("{note}\n")));
         passage.loaded = Some(loaded);
         Ok(())
-    }
-
-    fn try_load(&self, path: &Path) -> Result<Loaded, WatchError> {
-        match self.chain.load(path, &mut |_| {}) {
-            Err(error) if error.trouble(path) == Trouble::HalfMoved => {
-                self.chain.dispatch(&mut |_| {})?;
-                self.chain.load(path, &mut |_| {})
-            }
-            outcome => outcome,
-        }
     }
 
     /// Holds the file against its table while its rows are still there, before they go to many.
