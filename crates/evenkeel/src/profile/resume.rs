@@ -80,10 +80,10 @@ pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
 /// # Errors
 /// The folder cannot be made, or the file cannot be read.
 pub fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
-    let Some((file, name)) = file else { return Ok(StudyFolder::create(root, &plan)?) };
+    let Some((file, name)) = file else { return Ok(StudyFolder::create_for(root, &plan.id, &plan)?) };
     let bytes = file::bytes(file).with_context(|| format!("reading {}", file.display()))?;
     plan.file_crc32 = Some(crc32fast::hash(&bytes));
-    Ok(StudyFolder::create_with(root, &plan, &[(name.to_owned(), bytes)])?)
+    Ok(StudyFolder::create_with(root, &plan.id, &plan, &[(name.to_owned(), bytes)])?)
 }
 
 /// Refuses to go on with a file that was edited: runs of two different questions would be averaged under one name.

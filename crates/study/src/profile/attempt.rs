@@ -9,7 +9,7 @@ use super::spec::Reset;
 use super::{StudyError, StudyEvent};
 use crate::harness::Course;
 use crate::store::format::CellRecord;
-use crate::store::{self, RunTables, attempt_name, run_name};
+use crate::store::{self, attempt_name, run_name, write_tables};
 use evenkeel_lab::load::ArrivalPlan;
 use std::sync::Arc;
 
@@ -103,8 +103,7 @@ impl Study<'_> {
     fn keep(&mut self, measured: Measured, name: &str) -> Result<(), StudyError> {
         let Measured { mut run, load, sense } = measured;
         run.caveats.extend_from_slice(&self.caveats);
-        let tables = RunTables { load: &load, sense };
-        self.folder.finish_run(name, &run, |dir| tables.write(dir))?;
+        self.folder.finish_run(name, &run, |dir| write_tables(dir, &load, &sense))?;
         store::add(&mut self.runs, run.clone());
         store::lateness::judge(&mut self.runs);
         self.summary()?;

@@ -33,7 +33,7 @@ pub struct Head {
     pub kind: String,
     /// Seconds since 1970, of a plan.
     #[serde(default)]
-    created_unix_s: u64,
+    pub(super) created_unix_s: u64,
     /// Only the plan of a published study has parts.
     #[serde(default)]
     parts: Option<serde::de::IgnoredAny>,
@@ -43,10 +43,5 @@ impl Head {
     /// Whether it is a published study, whose plan is a [`crate::harness::Plan`].
     pub fn is_published(&self) -> bool {
         self.parts.is_some()
-    }
-
-    /// When the study began, in seconds since 1970.
-    pub(super) fn created_unix_s(&self) -> u64 {
-        self.created_unix_s
     }
 }

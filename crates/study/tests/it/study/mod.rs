@@ -93,7 +93,7 @@ pub fn folder(root: &Path, spec: &StudySpec) -> StudyFolder {
     let target =
         TargetRecord { label: "a".into(), url: "sandbox:study".into(), cpus: Vec::new(), memory_bytes: None };
     let plan = profile::new_plan(spec, "one".into(), 1, settings(spec), vec![target]);
-    StudyFolder::create(root, &plan).unwrap()
+    StudyFolder::create_for(root, &plan.id, &plan).unwrap()
 }
 
 /// Measures until `runs` runs have ended in this call.
