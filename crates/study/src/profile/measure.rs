@@ -93,7 +93,7 @@ pub(super) fn measure(
     if let (Some(ledger), Ok(load)) = (&order.ledger, &load) {
         ledger.ends(&load.written)?;
     }
-    let Eyes { observer, watch, failed, heard, .. } = eyes;
+    let Eyes { observer, watch, failed, .. } = eyes;
     let mut observation = observer.map(|observer| observer.finish(stop));
     let sense = observation.as_mut().map(|seen| &mut seen.sense);
     let sight = watch.map(|watch| watch.finish(sense));
@@ -105,7 +105,7 @@ pub(super) fn measure(
         return Ok(None);
     }
     if let Some(silent) = observation.as_ref().and_then(|seen| seen.silent) {
-        answers(&ready.target, silent.max(heard.silent_for()), stop)?;
+        answers(&ready.target, silent, stop)?;
     }
     // A run in which the server died says nothing of what it carries.
     outlived(&load, &ready.target, stop)?;
