@@ -5,7 +5,7 @@ use super::event::Notify;
 use super::held::hold;
 use super::length::Phases;
 use super::measure::{RunOrder, measure};
-use super::site::{self, Ready, Setting, Site};
+use super::site::{Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
 use super::{StudyError, manifest, plans, preflight};
 use crate::store::format::{CellRecord, RunFile, ServerRecord};
@@ -84,12 +84,8 @@ impl Server {
         tell: Notify<'_>,
     ) -> Result<(), StudyError> {
         self.down(tell)?;
-        self.site.reset(reset, writes, stop, tell)?;
-        let ready = self.site.up(Setting { pool, ..Setting::default() }, stop, tell)?;
-        if writes {
-            site::mark_written(&ready.target, stop)?;
-        }
-        self.ready = Some(ready);
+        let setting = Setting { pool, ..Setting::default() };
+        self.ready = Some(self.site.fresh(reset, setting, writes, stop, tell)?);
         Ok(())
     }
 

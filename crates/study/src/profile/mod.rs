@@ -53,7 +53,7 @@ pub(crate) use apart::{Asked, CPU_WAIT_MS, Server, tables};
 pub use cells::{standing, stands};
 pub use disk::READ_MS;
 pub use error::StudyError;
-pub use event::StudyEvent;
+pub use event::{RunPlace, StudyEvent};
 pub use figures::{kinds, orders_per_minute, times};
 pub(crate) use judge::REFUSALS;
 pub use judge::load_caveats;
