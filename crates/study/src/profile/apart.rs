@@ -12,7 +12,7 @@ use crate::store::format::{CellRecord, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_lab::explain::PlanReport;
+use evenkeel_lab::explain::{Effort, PlanReport};
 use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
@@ -146,7 +146,7 @@ impl Server {
     /// What it means to do with each statement, by its plan alone.
     pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<Vec<PlanReport>, StudyError> {
         let mut control = Control::connect_until(&self.up()?.target, stop)?;
-        plans::explained(&mut control, workload, stop)
+        plans::all(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
     }
 
     /// Makes a run; `None` where somebody asked to stop.

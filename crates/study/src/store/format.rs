@@ -15,9 +15,10 @@ pub use super::run::{
 };
 pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRecord};
 pub use super::times::TimesRecord;
-pub use super::words::{ClassRecord, DomainRecord, LayoutRecord, ResetRecord, Verdict};
+pub use super::words::{DomainRecord, LayoutRecord, ResetRecord, Verdict};
 pub use super::written::WrittenFile;
 pub use evenkeel_core::caveat::{Caveat, Severity};
+pub use evenkeel_lab::workload::Class;
 pub use evenkeel_site::elsewhere::{SensedBy, SensedRecord};
 use serde::Deserialize;
 
