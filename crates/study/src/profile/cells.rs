@@ -1,6 +1,6 @@
 //! Cells over their runs.
 
-use super::figures::{add_counts, estimate};
+use super::figures::estimate;
 use super::pooled::CellRuns;
 use super::{answer, server};
 use crate::store::format::{
@@ -52,7 +52,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<C
     let tau = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.tau()));
     let throughput = pooled.as_ref().and_then(CellRuns::throughput);
     let mut counts = CountsRecord::default();
-    all.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    all.iter().for_each(|run| counts.add(&run.counts));
     let pool_reads = some(pool_reads_per_request);
     let mut caveats = caveats(&runs);
     caveats.extend(left_out(&all, &runs));

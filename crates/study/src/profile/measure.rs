@@ -1,7 +1,7 @@
 //! One run: load with its observers, then its figures and caveats.
 
 use super::eyes::Eyes;
-use super::figures::{counts, kinds, orders_per_minute, times};
+use super::figures::{kinds, orders_per_minute, times};
 use super::ledger::Ledger;
 use super::length::Phases;
 use super::observe::Observation;
@@ -228,7 +228,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         order: order.order,
         seed: order.seed(spec).0,
         measured_s,
-        counts: counts(&load.counts),
+        counts: load.counts.clone(),
         throughput_per_s: load.intervals.iter().map(|interval| interval.completed).sum::<u64>() as f64
             / measured_s,
         response: times(&load.response, Some(load.response_sum)),

@@ -2,7 +2,6 @@
 
 use super::answer;
 use super::cells;
-use super::figures::add_counts;
 use super::sentence::{Findings, trust_reason};
 use crate::store::format::{
     Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
@@ -133,7 +132,7 @@ fn point(
     }
     let runs = cells::standing(&runs);
     let mut counts = CountsRecord::default();
-    runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    runs.iter().for_each(|run| counts.add(&run.counts));
     let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
     let (tau, tau_degrees) = worst(&here).unwrap_or_else(|| {
         let tau = over_answered(&runs, |run| run.response.mean_ms / 1e3);

@@ -11,13 +11,14 @@ pub use super::plan::{
     WorkloadFileRecord,
 };
 pub use super::run::{
-    AttemptRecord, CountsRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord,
+    AttemptRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord,
 };
 pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRecord};
 pub use super::times::TimesRecord;
 pub use super::words::{DomainRecord, LayoutRecord, ResetRecord, Verdict};
 pub use super::written::WrittenFile;
 pub use evenkeel_core::caveat::{Caveat, Severity};
+pub use evenkeel_lab::load::Counts as CountsRecord;
 pub use evenkeel_lab::workload::Class;
 pub use evenkeel_site::elsewhere::{SensedBy, SensedRecord};
 use serde::Deserialize;
