@@ -72,7 +72,6 @@ pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> 
 /// A study that was given more repeats later has these, whatever its own flags say.
 pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
     study.spec.repeats = study.spec.repeats.max(plan.settings.repeats);
-    study.settings.repeats = study.spec.repeats;
 }
 
 /// Makes the folder of a new study, with a copy of the user's file that it is made of, so that it goes on with what it began with.
@@ -102,8 +101,7 @@ pub fn check_sum(kept: u32, file: &Path) -> Result<()> {
 
 /// Refuses to go on with another study under the same name.
 pub fn check(stored: &PlanFile, study: &Study) -> Result<()> {
-    let (settings, targets) = (study.settings.clone(), study.targets.clone());
-    let fresh = lab_study::new_plan(&study.spec, stored.id.clone(), 0, settings, targets);
+    let fresh = lab_study::new_plan(&study.spec, stored.id.clone(), 0, study.targets.clone());
     match difference(stored, &fresh, &study.spec.rates) {
         None => Ok(()),
         Some(what) => Err(StudyError::Differs(what).into()),

@@ -62,7 +62,7 @@ pub use measure::outlived;
 pub(crate) use order::cell_of;
 pub use order::is_same_rate;
 pub use parts::price_over;
-pub use plan::new_plan;
+pub use plan::{new_plan, settings};
 pub use plans::{plan_record, shapes};
 pub use pool::POOL_BYTES_MIN;
 pub use preflight::{announcement, prepared_statements};
