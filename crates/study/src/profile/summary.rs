@@ -135,7 +135,10 @@ fn point(
     runs.iter().for_each(|run| counts.add(&run.counts));
     let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
     let (tau, tau_degrees) = worst(&here).unwrap_or_else(|| {
-        let tau = over_answered(&runs, |run| run.response.mean_ms / 1e3);
+        let answered = runs.iter().filter_map(|run| Some(run.response.measured()?.mean_ms / 1e3));
+        let tau = Estimate::of(&answered.collect::<Vec<_>>());
+        // Not a number where no run has an answer, and then all requests of the rate are lost.
+        let tau = tau.unwrap_or(Estimate { n: 0, mean: f64::NAN, error: None });
         (tau, tau.n.saturating_sub(1) as f64)
     });
     Some(Point {
@@ -167,13 +170,6 @@ fn invalid(cell: &CellSummary) -> Option<String> {
 fn settling(runs: &[&RunFile]) -> Settling {
     let those = |verdict| runs.iter().filter(|run| run.stability == verdict).count();
     Settling::of(runs.len(), those(Verdict::Settled), those(Verdict::Unstable))
-}
-
-/// Over the runs that have an answer; not a number where none has, and then all requests of the rate are lost.
-fn over_answered(runs: &[&RunFile], value: fn(&RunFile) -> f64) -> Estimate {
-    let answered = runs.iter().filter(|run| run.response.count > 0);
-    let values: Vec<f64> = answered.map(|run| value(run)).collect();
-    Estimate::of(&values).unwrap_or(Estimate { n: 0, mean: f64::NAN, error: None })
 }
 
 /// The tau of the target whose runs differ most, with the degrees of freedom of its error: the standard error is that over runs of one server, and the
