@@ -6,11 +6,12 @@ use crate::out;
 use crate::server::place;
 use crate::table;
 use anyhow::Result;
-use evenkeel_lab::explain::{Effort, Refused};
+use evenkeel_lab::explain::{Effort, Refused, explain};
 use evenkeel_lab::workload::catalog;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
-use evenkeel_study::profile::{StatementPlans, statement_plans};
+use evenkeel_study::profile::{StudyError, plan_record};
+use evenkeel_study::store::format::StatementPlanRecord;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -78,23 +79,24 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (id, over) = (control.id(), AtomicBool::new(false));
     let found = std::thread::scope(|scope| {
         scope.spawn(|| end_statements(&target, id, &session.stop, &over));
-        let found = statement_plans(&mut control, workload.as_ref(), &Effort::default(), &session.stop);
+        let found = explain(&mut control, workload.as_ref(), &Effort::default(), &session.stop);
         over.store(true, Ordering::Relaxed);
         found
-    })?;
+    });
+    let found = found.map_err(StudyError::from)?;
+    let (plans, refused) = (found.plans.iter().map(plan_record).collect::<Vec<_>>(), &found.refused);
     if args.json {
-        out::line(serde_json::to_string_pretty(&json(&found)?)?)?;
+        out::line(serde_json::to_string_pretty(&json(&plans, refused)?)?)?;
     } else {
-        let (plans, refused) = (&found.plans, &found.refused);
         if !plans.is_empty() || refused.is_empty() && !session.stop.is_set() {
-            out::painted(&table::plans(plans, super::look()))?;
+            out::painted(&table::plans(&plans, super::look()))?;
         }
         out::painted(&table::refused(refused, super::look()))?;
     }
     if session.stop.is_set() {
         return Err(Stopped("before all statements were explained".to_owned()).into());
     }
-    Ok(if found.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
 /// Once somebody asks to stop, ends the statement that connection `id` waits for, until it is `over`: a statement may take an
@@ -110,9 +112,9 @@ fn end_statements(target: &Target, id: u32, stop: &Stop, over: &AtomicBool) {
 }
 
 /// One list of all statements; those that the server refuses have an `error`, and nothing that follows from a plan.
-fn json(found: &StatementPlans) -> serde_json::Result<Vec<serde_json::Value>> {
-    let mut all = found.plans.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
-    for Refused { statement, sql, code, message } in &found.refused {
+fn json(plans: &[StatementPlanRecord], refused: &[Refused]) -> serde_json::Result<Vec<serde_json::Value>> {
+    let mut all = plans.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+    for Refused { statement, sql, code, message } in refused {
         let error = serde_json::json!({ "code": code, "text": message });
         match all.iter_mut().find(|plan| plan["statement"] == statement.as_str()) {
             Some(plan) => plan["error"] = error,

@@ -41,7 +41,7 @@ fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyF
     let plain = for_folder(workload);
     let id = format!("{}-{plain}-{:04x}", crate::format::stamp(now), std::process::id() & 0xffff);
     let id = args.name.clone().unwrap_or(id);
-    let plan = lab_study::new_plan(&study.spec, id, now, study.settings.clone(), study.targets.clone());
+    let plan = lab_study::new_plan(&study.spec, id, now, study.targets.clone());
     let file = place::is_file(&args.workload).then(|| PathBuf::from(&args.workload));
     let folder = resume::create(root, plan, file.as_deref().map(|file| (file, WORKLOAD_FILE)))?;
     Ok((study, folder))

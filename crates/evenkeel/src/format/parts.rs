@@ -1,6 +1,5 @@
 //! Words for the parts of response times: of how many requests they are, and what the telling cost.
 
-use super::reduction::signed;
 use super::{ABSENT, count, estimate_time, mean, percent, time};
 use evenkeel_study::profile::price_over;
 use evenkeel_study::store::format::{PartMeansRecord, PartsRecord, RunFile};
@@ -55,4 +54,8 @@ fn price(runs: &[RunFile], means: &[&PartMeansRecord]) -> String {
         None => "the overhead of --mu is unknown, since every request was sampled".to_owned(),
     };
     format!("price: {beside}; a query of {} follows each sampled request", time(question))
+}
+
+fn signed(ms: f64) -> String {
+    if ms < 0.0 { format!("-{}", time(-ms)) } else { time(ms) }
 }

@@ -72,7 +72,6 @@ pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> 
 /// A study that was given more repeats later has these, whatever its own flags say.
 pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
     study.spec.repeats = study.spec.repeats.max(plan.settings.repeats);
-    study.settings.repeats = study.spec.repeats;
 }
 
 /// Makes the folder of a new study, with a copy of the user's file that it is made of, so that it goes on with what it began with.
@@ -80,10 +79,10 @@ pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
 /// # Errors
 /// The folder cannot be made, or the file cannot be read.
 pub fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
-    let Some((file, name)) = file else { return Ok(StudyFolder::create(root, &plan)?) };
+    let Some((file, name)) = file else { return Ok(StudyFolder::create_for(root, &plan.id, &plan)?) };
     let bytes = file::bytes(file).with_context(|| format!("reading {}", file.display()))?;
     plan.file_crc32 = Some(crc32fast::hash(&bytes));
-    Ok(StudyFolder::create_with(root, &plan, &[(name.to_owned(), bytes)])?)
+    Ok(StudyFolder::create_with(root, &plan.id, &plan, &[(name.to_owned(), bytes)])?)
 }
 
 /// Refuses to go on with a file that was edited: runs of two different questions would be averaged under one name.
@@ -102,8 +101,7 @@ pub fn check_sum(kept: u32, file: &Path) -> Result<()> {
 
 /// Refuses to go on with another study under the same name.
 pub fn check(stored: &PlanFile, study: &Study) -> Result<()> {
-    let (settings, targets) = (study.settings.clone(), study.targets.clone());
-    let fresh = lab_study::new_plan(&study.spec, stored.id.clone(), 0, settings, targets);
+    let fresh = lab_study::new_plan(&study.spec, stored.id.clone(), 0, study.targets.clone());
     match difference(stored, &fresh, &study.spec.rates) {
         None => Ok(()),
         Some(what) => Err(StudyError::Differs(what).into()),

@@ -17,7 +17,7 @@ use evenkeel_core::rates::RatePlan;
 use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_site::sandbox;
 use evenkeel_study::profile::{Budget, RUNS_FIRST, Reset, StudySpec};
-use evenkeel_study::store::format::{ResetRecord, SettingsRecord, TargetRecord};
+use evenkeel_study::store::format::TargetRecord;
 use std::path::PathBuf;
 
 /// Time for the runs of one series where nothing is said: thirty to forty of the default length on a private server.
@@ -32,7 +32,6 @@ const RETRIES_DEFAULT: u32 = 1;
 
 pub struct Study {
     pub spec: StudySpec,
-    pub settings: SettingsRecord,
     pub targets: Vec<TargetRecord>,
 }
 
@@ -81,7 +80,7 @@ pub fn study(
         sites: servers.sites,
         series: servers.series,
     };
-    Ok(Study { settings: settings(&spec), targets: servers.targets, spec })
+    Ok(Study { targets: servers.targets, spec })
 }
 
 fn servers(
@@ -197,39 +196,14 @@ fn objective(text: &str) -> Result<Nanos> {
     units::positive(time, "--objective")
 }
 
-pub fn settings(spec: &StudySpec) -> SettingsRecord {
-    let (name, max) = match spec.sessions {
-        SessionPolicy::Pooled { max } => ("pooled", max),
-        SessionPolicy::PerRequest { max } => ("per-request", max),
-    };
-    SettingsRecord {
-        repeats: spec.repeats,
-        duration_s: spec.duration.as_secs_f64(),
-        warm_up_s: spec.warm_up.as_secs_f64(),
-        timeout_s: spec.timeout.as_secs_f64(),
-        sessions: format!("{name}:{max}"),
-        reset: match &spec.reset {
-            Reset::Full if spec.restores() => ResetRecord::Restore,
-            Reset::Full => ResetRecord::Restart,
-            Reset::Command(_) => ResetRecord::Command,
-            Reset::Nothing => ResetRecord::Nothing,
-        },
-        objective_p95_ms: spec.objective_p95.map(Nanos::as_millis_f64),
-        generator_cpus: spec.generator_cpus.clone(),
-        retries: spec.retries,
-        whole_sweep: spec.whole_sweep,
-        longest_s: (spec.longest > spec.duration).then(|| spec.longest.as_secs_f64()),
-        until_percent: spec.budget.and_then(|budget| budget.until).map(|until| 100.0 * until),
-        within_s: spec.budget.and_then(|budget| budget.within).map(Nanos::as_secs_f64),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser;
     use evenkeel_os::stop::Stop;
+    use evenkeel_study::profile::settings;
+    use evenkeel_study::store::format::ResetRecord;
 
     /// What the plan says that happens before each run.
     fn reset_of(flags: &[&str]) -> ResetRecord {
@@ -237,7 +211,7 @@ mod tests {
         let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
         let line = [&["evenkeel", "profile"], flags].concat();
         let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
-        study(&session, &args, Vec::new(), None).unwrap().settings.reset
+        settings(&study(&session, &args, Vec::new(), None).unwrap().spec).reset
     }
 
     fn budget_of(flags: &[&str]) -> Result<Option<Budget>> {

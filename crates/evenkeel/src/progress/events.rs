@@ -5,7 +5,7 @@ use crate::progress::{ProgressEvent, RunName};
 use evenkeel_core::Nanos;
 use evenkeel_lab::data::DataProgress;
 use evenkeel_lab::load::{LoadPhase, LoadProgress};
-use evenkeel_study::profile::{StudyEvent, StudySpec};
+use evenkeel_study::profile::{RunPlace, StudyEvent, StudySpec};
 use evenkeel_study::store::format::{RunFile, Severity};
 
 /// Translates events of the lab, and remembers what several of them need.
@@ -22,6 +22,11 @@ struct Fill {
     since: Nanos,
     rows: u64,
     last: Nanos,
+}
+
+fn name(run: RunPlace) -> RunName {
+    let RunPlace { series, rate_per_s, repeat, attempt, order, runs } = run;
+    RunName { number: order, total: runs, series, rate_per_s, repeat, attempt }
 }
 
 /// Data work reports after every batch; a view needs no more than this.
@@ -69,22 +74,18 @@ impl ProgressEvents {
                 done,
                 left_s: Some(time_left.as_secs_f64()),
             },
-            StudyEvent::RunBegins { cell, series, repeat, attempt, order, runs, time_left } => {
+            StudyEvent::RunBegins { run, time_left } => {
                 self.ends_at = self.clock.now() + time_left;
-                let rate_per_s = cell.rate_per_s;
-                self.run = RunName { number: order, total: runs, series, rate_per_s, repeat, attempt };
+                self.run = name(run);
                 return None;
             }
             StudyEvent::Load { load, theta_percent } => self.running(&load, theta_percent),
             StudyEvent::RunEnds(run) => self.finished(&run),
-            StudyEvent::MeasuredAgain { cell, series, repeat, attempt, order, runs, because } => {
-                let rate_per_s = cell.rate_per_s;
-                ProgressEvent::MeasuredAgain {
-                    run: RunName { number: order, total: runs, series, rate_per_s, repeat, attempt },
-                    steal_percent: because.steal,
-                    other_load_percent: because.other_load,
-                }
-            }
+            StudyEvent::MeasuredAgain { run, because } => ProgressEvent::MeasuredAgain {
+                run: name(run),
+                steal_percent: because.steal,
+                other_load_percent: because.other_load,
+            },
             StudyEvent::SweepEnds { series, reason, not_measured } => {
                 ProgressEvent::SweepEnded { series, reason, not_measured_per_s: not_measured }
             }

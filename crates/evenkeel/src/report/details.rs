@@ -1,7 +1,7 @@
 //! What lies beside the records of runs: each second, and how response times are distributed.
 
 use evenkeel_study::store::format::RunFile;
-use evenkeel_study::store::{Distribution, IntervalRow, StoreError, StudyFolder, Table};
+use evenkeel_study::store::{Distribution, IntervalRow, Series, StoreError, StudyFolder};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -30,7 +30,7 @@ pub struct RunDetails {
     /// The lines of `intervals.csv`.
     pub intervals: Result<Vec<IntervalRow>, String>,
     /// The table of `sense.csv`.
-    pub sense: Result<Table, String>,
+    pub sense: Result<Series, String>,
     /// The distribution of `response.csv`.
     pub response: Result<Distribution, String>,
 }
@@ -128,7 +128,6 @@ mod tests {
     fn details(step_s: f64, count: usize) -> RunDetails {
         let row = |at: usize| IntervalRow {
             start_s: at as f64 * step_s,
-            arrivals: 2.0,
             responses: 2.0,
             completed: 10.0 * step_s,
             response_mean_ms: at as f64,
@@ -136,9 +135,10 @@ mod tests {
         };
         RunDetails {
             intervals: Ok((0..count).map(row).collect()),
-            sense: Ok(Table::parse(
+            sense: Ok(Series::parse(
                 "at_s,theta_percent,steal_percent,other_load_percent\n0.5,10,1,4\n1.0,20,,6\n1.5,40,3,0\n",
-            )),
+            )
+            .unwrap()),
             response: Err("response.csv is missing".to_owned()),
         }
     }

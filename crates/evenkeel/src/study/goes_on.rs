@@ -59,7 +59,7 @@ mod tests {
         drop(StudyFolder::create_for(&runs, "three", &published).unwrap());
         for (name, kind) in [("one", profile::NAME), ("two", "flush")] {
             let plan = PlanFile { id: name.into(), kind: kind.into(), ..fixture::demo().plan };
-            drop(StudyFolder::create(&runs, &plan).unwrap());
+            drop(StudyFolder::create_for(&runs, &plan.id, &plan).unwrap());
         }
         for (name, own, other) in
             [("one", profile::NAME, STUDY), ("two", STUDY, profile::NAME), ("three", STUDY, profile::NAME)]

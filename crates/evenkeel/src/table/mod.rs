@@ -7,7 +7,6 @@ mod grid;
 mod paint;
 mod plans;
 mod profile;
-mod reduction;
 mod runs;
 
 pub use grid::{GridColumn, Place, lines};

@@ -3,7 +3,6 @@
 use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint, wrap};
-use super::reduction::reduction;
 use crate::caveats::{Doubt, doubts, state};
 use crate::columns::{Column, MEAN, OPEN, columns};
 use crate::failed;
@@ -23,8 +22,7 @@ pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: L
     let is_open = cells.contains('?');
     let cells = cells + &below(summary, runs, is_open, look);
     let finding = failed::of_study(plan, summary, runs).map_or_else(String::new, |text| finding(&text, look));
-    let saved = reduction(plan, summary, look);
-    let parts = [finding, headlines(summary, look), cells, saved, caveats(plan, summary, runs, look)];
+    let parts = [finding, headlines(summary, look), cells, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }

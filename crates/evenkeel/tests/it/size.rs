@@ -4,20 +4,19 @@ use crate::cli::{asked, refused};
 use evenkeel_core::random::Seed;
 use evenkeel_dev::profile::VirtualProfile;
 use evenkeel_lab::load::nothing_measured;
-use evenkeel_study::store::{RunTables, StudyFolder, run_name};
+use evenkeel_study::store::{Series, StudyFolder, run_name, write_tables};
 use serde_json::Value;
 use std::path::Path;
 
 /// Writes the profile of a server of one CPU that takes 4 ms for each request, at these parts of what it carries.
 fn profiled(home: &Path, loads: &[f64]) {
     let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).expect("rates");
-    let folder = StudyFolder::create(&home.join("runs"), &plan).expect("a folder");
+    let folder = StudyFolder::create_for(&home.join("runs"), &plan.id, &plan).expect("a folder");
     for run in runs {
         let name = run_name(run.cell, run.repeat);
         folder.begin_run(&name).expect("a run");
-        let tables =
-            RunTables { load: &nothing_measured(), sense: evenkeel_study::harness::Series::default() };
-        folder.finish_run(&name, &run, |dir| tables.write(dir)).expect("a run");
+        let tables = |dir: &Path| write_tables(dir, &nothing_measured(), &Series::default());
+        folder.finish_run(&name, &run, tables).expect("a run");
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 /// What became of the arrivals of the measured phase. The four ends add up to the arrivals, always.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Scheduled in the measured phase (and before an early stop).
     pub arrivals: u64,
@@ -22,6 +22,19 @@ pub struct Counts {
     pub timed_out: u64,
     /// Never sent: no session was free until the timeout or the end.
     pub unsent: u64,
+}
+
+impl Counts {
+    /// Adds the ends of another run.
+    pub fn add(&mut self, other: &Self) {
+        self.arrivals += other.arrivals;
+        self.completed += other.completed;
+        self.timed_out += other.timed_out;
+        self.unsent += other.unsent;
+        for (code, count) in &other.failed {
+            *self.failed.entry(*code).or_default() += count;
+        }
+    }
 }
 
 /// A stretch of the measured phase, by scheduled arrival (arrivals, response) or by instant (the rest).

@@ -27,6 +27,7 @@ pub use value::Value;
 
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_site::words;
 
 /// A workload of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,15 +36,16 @@ pub struct Entry {
     pub help: &'static str,
 }
 
-/// What a statement does to the server, by its plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// A read answered by indexes alone.
-    Simple,
-    /// A read that sorts or builds a temporary table.
-    Complex,
-    /// It changes rows, whatever its plan.
-    Write,
+words! {
+    /// What a statement does to the server, by its plan.
+    Class {
+        /// A read answered by indexes alone.
+        Simple = "simple",
+        /// A read that sorts or builds a temporary table.
+        Complex = "complex",
+        /// It changes rows, whatever its plan.
+        Write = "write",
+    }
 }
 
 /// One SQL statement with `?` for each parameter.

@@ -22,16 +22,18 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
     let (whole, rest) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
     let is_zero = text.bytes().all(|byte| byte == b'0' || byte == b'.');
-    let mut out = String::from(if is_zero { "" } else { sign });
-    for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+    let sign = if is_zero { "" } else { sign };
+    format!("{sign}{}{}", thousands(whole), rest.map_or_else(String::new, |rest| format!(".{rest}")))
+}
+
+/// Digits with their thousands apart.
+pub(super) fn thousands(digits: &str) -> String {
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
-    }
-    if let Some(rest) = rest {
-        out.push('.');
-        out.push_str(rest);
     }
     out
 }

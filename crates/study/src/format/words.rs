@@ -1,6 +1,6 @@
 //! Rates, sizes, counts, waits and dates.
 
-use super::digits::{ABSENT, short};
+use super::digits::{ABSENT, short, thousands};
 
 /// A rate per second, as `62.5/s`.
 pub fn rate(per_s: f64) -> String {
@@ -14,15 +14,7 @@ pub fn percent(value: f64) -> String {
 
 /// A count with its thousands apart, as `12,400`.
 pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    thousands(&value.to_string())
 }
 
 /// A size in the largest unit that keeps it above one, as `64 MiB`.

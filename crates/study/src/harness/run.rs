@@ -1,7 +1,7 @@
 //! A run of a published study, and its folder: `run.json`, and `series.csv` where something was watched over time.
 
 use super::plan::FORMAT;
-use crate::store::{Attempt, Series, StoreError, StudyFolder, Table, add, attempt_name, write_text};
+use crate::store::{Attempt, Series, StoreError, StudyFolder, add, attempt_name, write_text};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::disturbance::Disturbance;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ pub fn read(folder: &StudyFolder) -> Result<Vec<Run>, StoreError> {
         }
         let series = path.join("series.csv");
         if series.exists() {
-            run.series = Series::of(&Table::read(&series)?);
+            run.series = Series::read(&series)?;
         }
         add(&mut runs, run);
     }

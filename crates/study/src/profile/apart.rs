@@ -5,14 +5,14 @@ use super::event::Notify;
 use super::held::hold;
 use super::length::Phases;
 use super::measure::{RunOrder, measure};
-use super::site::{self, Ready, Setting, Site};
+use super::site::{Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
 use super::{StudyError, manifest, plans, preflight};
 use crate::store::format::{CellRecord, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_lab::explain::PlanReport;
+use evenkeel_lab::explain::{Effort, PlanReport};
 use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
@@ -84,12 +84,8 @@ impl Server {
         tell: Notify<'_>,
     ) -> Result<(), StudyError> {
         self.down(tell)?;
-        self.site.reset(reset, writes, stop, tell)?;
-        let ready = self.site.up(Setting { pool, ..Setting::default() }, stop, tell)?;
-        if writes {
-            site::mark_written(&ready.target, stop)?;
-        }
-        self.ready = Some(ready);
+        let setting = Setting { pool, ..Setting::default() };
+        self.ready = Some(self.site.fresh(reset, setting, writes, stop, tell)?);
         Ok(())
     }
 
@@ -150,7 +146,7 @@ impl Server {
     /// What it means to do with each statement, by its plan alone.
     pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<Vec<PlanReport>, StudyError> {
         let mut control = Control::connect_until(&self.up()?.target, stop)?;
-        plans::explained(&mut control, workload, stop)
+        plans::all(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
     }
 
     /// Makes a run; `None` where somebody asked to stop.

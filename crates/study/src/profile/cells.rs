@@ -1,11 +1,11 @@
 //! Cells over their runs.
 
-use super::figures::{add_counts, estimate};
+use super::figures::estimate;
 use super::pooled::CellRuns;
 use super::{answer, server};
 use crate::store::format::{
     AttemptRecord, Caveat, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
-    Severity, UndisturbedRecord, Verdict,
+    Severity, TimesRecord, UndisturbedRecord, Verdict,
 };
 use crate::store::run_name;
 use evenkeel_core::disturbance::Disturbance;
@@ -35,24 +35,22 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<C
         return None;
     }
     let runs = standing(&all);
-    let over = |value: fn(&RunFile) -> f64| estimate(&runs.iter().map(|run| value(run)).collect::<Vec<_>>());
     // A run without a single answer has no response time, least of all zero.
-    let answered = |value: fn(&RunFile) -> f64| {
-        let runs = runs.iter().filter(|run| run.response.count > 0);
-        estimate(&runs.map(|run| value(run)).collect::<Vec<_>>())
+    let answered = |time: fn(&TimesRecord) -> f64| {
+        estimate(&runs.iter().filter_map(|run| run.response.measured().map(time)).collect::<Vec<_>>())
     };
     let some = |value: fn(&RunFile) -> Option<f64>| {
         estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
     };
     let pooled = CellRuns::of(&runs, memory);
-    let percentile = |quantile: f64, of_run: fn(&RunFile) -> f64| {
+    let percentile = |quantile: f64, of_run: fn(&TimesRecord) -> f64| {
         let pooled = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.percentile(quantile)));
         pooled.unwrap_or_else(|| answered(of_run))
     };
     let tau = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.tau()));
     let throughput = pooled.as_ref().and_then(CellRuns::throughput);
     let mut counts = CountsRecord::default();
-    all.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    all.iter().for_each(|run| counts.add(&run.counts));
     let pool_reads = some(pool_reads_per_request);
     let mut caveats = caveats(&runs);
     caveats.extend(left_out(&all, &runs));
@@ -64,13 +62,13 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<C
         attempts_set_aside: u32::try_from(set_aside(&all).len()).unwrap_or(u32::MAX),
         stability: stability(&runs),
         lower_bound: runs.iter().any(|run| run.lower_bound),
-        tau_ms: tau.unwrap_or_else(|| answered(|run| run.response.mean_ms)),
-        p50_ms: percentile(0.5, |run| run.response.p50_ms),
-        p90_ms: percentile(0.9, |run| run.response.p90_ms),
-        p95_ms: percentile(0.95, |run| run.response.p95_ms),
-        p99_ms: percentile(0.99, |run| run.response.p99_ms),
-        p999_ms: percentile(0.999, |run| run.response.p999_ms),
-        throughput_per_s: throughput.unwrap_or_else(|| over(|run| run.throughput_per_s)),
+        tau_ms: tau.unwrap_or_else(|| answered(|times| times.mean_ms)),
+        p50_ms: percentile(0.5, |times| times.p50_ms),
+        p90_ms: percentile(0.9, |times| times.p90_ms),
+        p95_ms: percentile(0.95, |times| times.p95_ms),
+        p99_ms: percentile(0.99, |times| times.p99_ms),
+        p999_ms: percentile(0.999, |times| times.p999_ms),
+        throughput_per_s: throughput.unwrap_or_else(|| some(|run| Some(run.throughput_per_s))),
         theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
         lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
         session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
@@ -212,7 +210,7 @@ pub fn to_core(record: &EstimateRecord) -> Option<evenkeel_core::statistics::Est
 mod tests {
     use super::*;
     use crate::profile::pooled::tests::runs;
-    use crate::store::format::{NeighboursRecord, TimesRecord};
+    use crate::store::format::NeighboursRecord;
 
     fn summary(runs: &[RunFile]) -> CellSummary {
         of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs, None).unwrap()

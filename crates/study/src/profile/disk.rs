@@ -4,16 +4,31 @@ use crate::store::format::RunFile;
 use evenkeel_core::Nanos;
 use evenkeel_sense::sampler::SenseSample;
 
-/// Names of the figures in `sense` of a run, with their unit: what the server's own process moved, and what the device that holds its
-/// data did for all who use it, with the mean time of an I/O in its queue and on it.
-pub const DISK_FIGURES: [&str; 6] = [
-    "server_read_bytes_per_request",
-    "server_write_bytes_per_request",
-    "disk_reads_per_request",
-    "disk_writes_per_request",
-    "disk_read_ms",
-    "disk_write_ms",
+/// A figure of a sample over the whole run, in which so many requests were completed.
+type DiskFigure = fn(&SenseSample, Option<f64>) -> Option<f64>;
+
+/// Figures in `sense` of a run, with their unit: what the server's own process moved, and what the device that holds its data did for
+/// all who use it, with the mean time of an I/O in its queue and on it.
+const FIGURES: [(&str, DiskFigure); 6] = [
+    ("server_read_bytes_per_request", |whole, requests| {
+        each(whole.process_io.as_ref()?.read_bytes, requests)
+    }),
+    ("server_write_bytes_per_request", |whole, requests| {
+        each(whole.process_io.as_ref()?.write_bytes, requests)
+    }),
+    ("disk_reads_per_request", |whole, requests| each(whole.device_io.as_ref()?.reads, requests)),
+    ("disk_writes_per_request", |whole, requests| each(whole.device_io.as_ref()?.writes, requests)),
+    ("disk_read_ms", |whole, _| whole.device_io.as_ref().and_then(|io| mean_ms(io.read_time, io.reads))),
+    ("disk_write_ms", |whole, _| whole.device_io.as_ref().and_then(|io| mean_ms(io.write_time, io.writes))),
 ];
+
+fn each(count: u64, requests: Option<f64>) -> Option<f64> {
+    Some(count as f64 / requests?)
+}
+
+fn mean_ms(time: Nanos, count: u64) -> Option<f64> {
+    (count > 0).then(|| time.as_millis_f64() / count as f64)
+}
 
 /// What a read takes as the server waits for it, ms.
 pub const READ_MS: &str = "data_read_ms";
@@ -29,23 +44,12 @@ pub(super) const DATA_COUNTERS: [(&str, &[&str]); 5] = [
 
 /// Figures of a sample over the whole run, in which so many requests were completed; what is not known is not there.
 pub(super) fn values(whole: &SenseSample, requests: Option<f64>) -> Vec<(&'static str, f64)> {
-    let each = |count: u64| requests.map(|requests| count as f64 / requests);
-    let mean = |time: Nanos, count: u64| (count > 0).then(|| time.as_millis_f64() / count as f64);
-    let (server, device) = (whole.process_io.as_ref(), whole.device_io.as_ref());
-    let values = [
-        server.and_then(|io| each(io.read_bytes)),
-        server.and_then(|io| each(io.write_bytes)),
-        device.and_then(|io| each(io.reads)),
-        device.and_then(|io| each(io.writes)),
-        device.and_then(|io| mean(io.read_time, io.reads)),
-        device.and_then(|io| mean(io.write_time, io.writes)),
-    ];
-    DISK_FIGURES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect()
+    FIGURES.into_iter().filter_map(|(name, of)| Some((name, of(whole, requests)?))).collect()
 }
 
 /// The same of a stored run, and how long the server itself waited for a read.
 pub(super) fn figures(run: &RunFile) -> Vec<(&'static str, f64)> {
-    let seen = DISK_FIGURES.into_iter().filter_map(|name| Some((name, *run.sense.get(name)?)));
+    let seen = FIGURES.into_iter().filter_map(|(name, _)| Some((name, *run.sense.get(name)?)));
     seen.chain(read_ms(run).map(|value| (READ_MS, value))).collect()
 }
 

@@ -61,11 +61,8 @@ pub enum StudyError {
     /// A server has another value than was set.
     #[error("{name} was set to {set}, and the server has {found}")]
     NotSet { name: String, set: String, found: String },
-    /// A study names one private server twice, which it can only measure once at a time.
-    #[error("the private server {name:?} is named twice, and can be measured once at a time")]
-    Twice { name: String },
     /// Another study is under way on a private server.
-    #[error("the private server {name:?} is measured by another study")]
+    #[error("the private server {name:?} is measured by another study, or named twice in this one")]
     Held { name: String },
     #[error("the reset command {command:?} {how}")]
     Reset { command: String, how: String },
@@ -164,9 +161,10 @@ impl StudyError {
                  {name}={found}), or set one that it accepts"
             )
             .into(),
-            Self::Twice { name } => format!("measure its databases one after the other, or name one of them in all levels, as sandbox:{name}/DATABASE").into(),
             Self::Held { .. } => {
-                "wait until that study has ended, which `evenkeel runs` shows, or give this one a folder of its own by --home".into()
+                "wait until that study has ended, which `evenkeel runs` shows, or give this one a folder of its own by --home; \
+                 measure databases of one server one after the other"
+                    .into()
             }
             Self::Reset { .. } => "try the command by hand".into(),
             Self::Explain(ExplainError::Refused(_)) => {

@@ -1,6 +1,6 @@
 //! What a study tells while it goes on. Closed: views listen, nobody else.
 
-use crate::store::format::{CellRecord, ProbeRecord, RunFile, SummaryFile};
+use crate::store::format::{ProbeRecord, RunFile, SummaryFile};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::Disturbance;
 use evenkeel_lab::data::DataProgress;
@@ -31,15 +31,7 @@ pub enum StudyEvent {
         time_left: Nanos,
     },
     RunBegins {
-        cell: CellRecord,
-        series: String,
-        /// Repeat, from 1.
-        repeat: u32,
-        /// Attempt at it, from 1.
-        attempt: u32,
-        /// Place in the order of all runs, from 1.
-        order: u32,
-        runs: u32,
+        run: RunPlace,
         /// How long the rest takes, roughly.
         time_left: Nanos,
     },
@@ -50,15 +42,8 @@ pub enum StudyEvent {
     },
     /// A run was disturbed from outside and is measured once more.
     MeasuredAgain {
-        cell: CellRecord,
-        series: String,
-        /// Repeat, from 1.
-        repeat: u32,
-        /// The attempt at it that begins, from 2.
-        attempt: u32,
-        /// Place of that attempt in the order of all runs, from 1.
-        order: u32,
-        runs: u32,
+        /// With the attempt that begins.
+        run: RunPlace,
         because: Disturbance,
     },
     RunEnds(Box<RunFile>),
@@ -72,6 +57,22 @@ pub enum StudyEvent {
     },
     /// All is done, or as far as it got.
     Ends(Box<SummaryFile>),
+}
+
+/// Which run of a study.
+#[derive(Clone, Debug)]
+pub struct RunPlace {
+    /// Label of the series.
+    pub series: String,
+    pub rate_per_s: f64,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Attempt at it, from 1.
+    pub attempt: u32,
+    /// Place in the order of all runs, from 1.
+    pub order: u32,
+    /// Runs in all, with those that were made again, as far as known.
+    pub runs: u32,
 }
 
 /// Tells what becomes of a private server.

@@ -2,7 +2,7 @@
 
 use super::StudyError;
 use super::length::Phases;
-use super::observe::{Glance, Heard, Observer};
+use super::observe::{Glance, Observer};
 use super::site::Ready;
 use super::spec::StudySpec;
 use evenkeel_core::Nanos;
@@ -24,7 +24,6 @@ pub(super) struct Eyes<'a> {
     /// Who sees the server from elsewhere.
     pub watch: Option<elsewhere::Watch>,
     glance: Glance,
-    pub heard: Heard,
     pub failed: Option<StudyError>,
 }
 
@@ -32,7 +31,7 @@ impl<'a> Eyes<'a> {
     pub(super) fn new(spec: &'a StudySpec, phases: Phases, ready: &'a Ready, stop: &Stop) -> Self {
         let glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
         let (observer, watch, failed) = (None, None, None);
-        Self { spec, phases, ready, stop: stop.clone(), observer, watch, glance, heard: Heard::new(), failed }
+        Self { spec, phases, ready, stop: stop.clone(), observer, watch, glance, failed }
     }
 
     /// Takes in how far the load is, and says what the server uses of its CPUs just now.
@@ -41,10 +40,8 @@ impl<'a> Eyes<'a> {
         if is_due && let Err(error) = self.open(self.phases.warm_up - progress.elapsed) {
             self.give_up(error);
         }
-        self.heard.hear(progress.completed);
         if let Some(silent) = self.observer.as_ref().and_then(Observer::silence) {
             let address = self.ready.target.address.to_string();
-            let silent = silent.max(self.heard.silent_for());
             self.give_up(TargetError::silent(address, silent).into());
         }
         match &self.watch {
@@ -53,35 +50,27 @@ impl<'a> Eyes<'a> {
         }
     }
 
+    /// Who sees the server from elsewhere begins with the load, as the observers of this machine do.
     fn open(&mut self, warm_up: Nanos) -> Result<(), StudyError> {
-        let plan = sense_plan(self.spec, self.ready);
-        let times = (warm_up, self.phases.measure);
-        self.observer = Some(Observer::start(plan, &self.ready.target, times, &self.stop)?);
-        self.watch = far_watch(self.ready, warm_up, self.phases.measure);
+        let (ready, measure) = (self.ready, self.phases.measure);
+        let cpus = self.spec.generator_cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok());
+        let plan = SensePlan {
+            domain: ready.domain.clone(),
+            server_pid: ready.server_pid,
+            generator_cpus: Some(cpus.collect()),
+            data_dir: ready.data_dir.clone(),
+            delay: warm_up,
+            duration: measure,
+            counters: false,
+        };
+        self.observer = Some(Observer::start(plan, &ready.target, &self.stop)?);
+        let begins = monotonic() + warm_up;
+        self.watch = ready.elsewhere.as_ref().map(|elsewhere| elsewhere.watch(begins, begins + measure));
         Ok(())
     }
 
     fn give_up(&mut self, error: StudyError) {
         self.failed.get_or_insert(error);
         self.stop.set();
-    }
-}
-
-/// Who sees the server from elsewhere begins with the load, as the observers of this machine do.
-fn far_watch(ready: &Ready, warm_up: Nanos, measure: Nanos) -> Option<elsewhere::Watch> {
-    let begins = monotonic() + warm_up;
-    Some(ready.elsewhere.as_ref()?.watch(begins, begins + measure))
-}
-
-fn sense_plan(spec: &StudySpec, ready: &Ready) -> SensePlan {
-    let cpus = spec.generator_cpus.iter().filter_map(|&cpu| u32::try_from(cpu).ok());
-    SensePlan {
-        domain: ready.domain.clone(),
-        server_pid: ready.server_pid,
-        generator_cpus: Some(cpus.collect()),
-        data_dir: ready.data_dir.clone(),
-        delay: Nanos::ZERO,
-        duration: Nanos::ZERO,
-        counters: false,
     }
 }

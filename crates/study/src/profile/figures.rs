@@ -1,9 +1,9 @@
 //! From what a run recorded to its figures: conversions, no judgement.
 
-use crate::store::format::{CountsRecord, EstimateRecord, KindRecord, PerMinuteRecord, TimesRecord};
+use crate::store::format::{EstimateRecord, KindRecord, PerMinuteRecord, TimesRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::statistics::{BATCHES, BatchMeans, Estimate};
-use evenkeel_lab::load::{Counts, KindResult, LoadResult};
+use evenkeel_lab::load::{KindResult, LoadResult};
 use hdrhistogram::Histogram;
 
 /// A histogram of nanoseconds as milliseconds. `sum` is the exact sum of its values where it is known;
@@ -24,28 +24,6 @@ pub fn times(histogram: &Histogram<u64>, sum: Option<Nanos>) -> TimesRecord {
         p99_ms: quantile(0.99),
         p999_ms: quantile(0.999),
         max_ms: histogram.max() as f64 / 1e6,
-    }
-}
-
-/// The ends of the arrivals, for the store.
-pub fn counts(counts: &Counts) -> CountsRecord {
-    CountsRecord {
-        arrivals: counts.arrivals,
-        completed: counts.completed,
-        failed: counts.failed.clone(),
-        timed_out: counts.timed_out,
-        unsent: counts.unsent,
-    }
-}
-
-/// Adds the ends of one run to those of a cell.
-pub fn add_counts(total: &mut CountsRecord, run: &CountsRecord) {
-    total.arrivals += run.arrivals;
-    total.completed += run.completed;
-    total.timed_out += run.timed_out;
-    total.unsent += run.unsent;
-    for (code, count) in &run.failed {
-        *total.failed.entry(*code).or_default() += count;
     }
 }
 

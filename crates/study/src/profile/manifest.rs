@@ -13,32 +13,25 @@ use std::collections::BTreeMap;
 /// What this machine says of itself, in words; what it does not say is not there.
 pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
     let machine = Machine::read(ready.data_dir.as_deref());
-    let mut words = BTreeMap::new();
-    let mut put = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            words.insert(name.to_owned(), value);
-        }
-    };
-    put("cpu", machine.processor.model);
-    put("cpus", machine.cpus.map(|cpus| cpus.to_string()));
-    put("governor", machine.governor);
-    put(
-        "hypervisor",
-        machine.hypervisor.name.or_else(|| machine.hypervisor.present.map(|is| is.to_string())),
-    );
-    put("memory_bytes", machine.memory_bytes.map(|bytes| bytes.to_string()));
-    put("swap_used_bytes", machine.swap_used_bytes.map(|bytes| bytes.to_string()));
-    put("kernel", machine.kernel);
-    put("distribution", machine.distribution);
-    put("clock_source", machine.clock_source);
-    put("load_average", machine.load_average.map(|[one, five, fifteen]| format!("{one} {five} {fifteen}")));
-    if let Some(storage) = machine.storage {
-        let rotational = storage.device.as_ref().and_then(|device| device.rotational);
-        put("storage_rotational", rotational.map(|is| is.to_string()));
-        put("storage_device", storage.device.map(|device| device.name));
-        put("storage", Some(format!("{} ({})", storage.file_system, storage.options)));
-    }
-    words
+    let hypervisor = machine.hypervisor.name.or_else(|| machine.hypervisor.present.map(|is| is.to_string()));
+    let storage = machine.storage.as_ref();
+    let device = storage.and_then(|storage| storage.device.as_ref());
+    let words = [
+        ("cpu", machine.processor.model),
+        ("cpus", machine.cpus.map(|cpus| cpus.to_string())),
+        ("governor", machine.governor),
+        ("hypervisor", hypervisor),
+        ("memory_bytes", machine.memory_bytes.map(|bytes| bytes.to_string())),
+        ("swap_used_bytes", machine.swap_used_bytes.map(|bytes| bytes.to_string())),
+        ("kernel", machine.kernel),
+        ("distribution", machine.distribution),
+        ("clock_source", machine.clock_source),
+        ("load_average", machine.load_average.map(|[one, five, fifteen]| format!("{one} {five} {fifteen}"))),
+        ("storage_rotational", device.and_then(|device| device.rotational).map(|is| is.to_string())),
+        ("storage_device", device.map(|device| device.name.clone())),
+        ("storage", storage.map(|storage| format!("{} ({})", storage.file_system, storage.options))),
+    ];
+    words.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// What a server that is up says of itself, and the size of the workload's tables.

@@ -1,7 +1,7 @@
 //! One run: load with its observers, then its figures and caveats.
 
 use super::eyes::Eyes;
-use super::figures::{counts, kinds, orders_per_minute, times};
+use super::figures::{kinds, orders_per_minute, times};
 use super::ledger::Ledger;
 use super::length::Phases;
 use super::observe::Observation;
@@ -93,7 +93,7 @@ pub(super) fn measure(
     if let (Some(ledger), Ok(load)) = (&order.ledger, &load) {
         ledger.ends(&load.written)?;
     }
-    let Eyes { observer, watch, failed, heard, .. } = eyes;
+    let Eyes { observer, watch, failed, .. } = eyes;
     let mut observation = observer.map(|observer| observer.finish(stop));
     let sense = observation.as_mut().map(|seen| &mut seen.sense);
     let sight = watch.map(|watch| watch.finish(sense));
@@ -105,7 +105,7 @@ pub(super) fn measure(
         return Ok(None);
     }
     if let Some(silent) = observation.as_ref().and_then(|seen| seen.silent) {
-        answers(&ready.target, silent.max(heard.silent_for()), stop)?;
+        answers(&ready.target, silent, stop)?;
     }
     // A run in which the server died says nothing of what it carries.
     outlived(&load, &ready.target, stop)?;
@@ -118,7 +118,7 @@ pub(super) fn measure(
         run.caveats.push(Caveat::few_connections(sessions.max(), &limit, spec.kind == super::NAME));
     }
     let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
-    let sense = Series { columns: SENSE_COLUMNS.map(str::to_owned).to_vec(), rows };
+    let sense = Series { columns: SENSE.map(|(name, _)| name.to_owned()).to_vec(), rows };
     Ok(Some(Measured { run, load, sense }))
 }
 
@@ -228,7 +228,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         order: order.order,
         seed: order.seed(spec).0,
         measured_s,
-        counts: counts(&load.counts),
+        counts: load.counts.clone(),
         throughput_per_s: load.intervals.iter().map(|interval| interval.completed).sum::<u64>() as f64
             / measured_s,
         response: times(&load.response, Some(load.response_sum)),
@@ -309,61 +309,42 @@ fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String,
 fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
     let requests = stretch::completed(load, whole.at - whole.duration, whole.at);
     let each = |count: f64| requests.map(|requests| count / requests);
-    let mut values = BTreeMap::new();
-    let mut put = |name: &str, value: Option<f64>| {
-        if let Some(value) = value {
-            values.insert(name.to_owned(), value);
-        }
-    };
     let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
-    put(SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64())));
+    let busy_percent = |busy: Nanos| 100.0 * busy.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
+    let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
     // All of a machine, where nobody sees the server's own process there.
     let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
-    put("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64())));
-    put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
-    put("psi_cpu_some_percent", share(&whole.pressure.cpu.some));
-    put("psi_memory_full_percent", share(&whole.pressure.memory.full));
-    put("psi_io_some_percent", share(&whole.pressure.io.some));
-    put("psi_io_full_percent", share(&whole.pressure.io.full));
-    let busy_percent = |busy: Nanos| 100.0 * busy.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
-    put("disk_busy_percent", whole.device_io.as_ref().map(|io| busy_percent(io.busy)));
-    let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
-    put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
-    disk::values(whole, requests).into_iter().for_each(|(name, value)| put(name, Some(value)));
-    values
+    let values = [
+        (SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64()))),
+        ("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64()))),
+        ("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal)),
+        ("psi_cpu_some_percent", share(&whole.pressure.cpu.some)),
+        ("psi_memory_full_percent", share(&whole.pressure.memory.full)),
+        ("psi_io_some_percent", share(&whole.pressure.io.some)),
+        ("psi_io_full_percent", share(&whole.pressure.io.full)),
+        ("disk_busy_percent", whole.device_io.as_ref().map(|io| busy_percent(io.busy))),
+        ("server_switches_per_request", switches.and_then(|count| each(count as f64))),
+    ];
+    let known = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    known.chain(disk::values(whole, requests)).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Columns of `sense.csv`.
-const SENSE_COLUMNS: [&str; 10] = [
-    "theta_percent",
-    "user_percent",
-    "system_percent",
-    "iowait_percent",
-    "steal_percent",
-    "domain_percent",
-    "generator_percent",
-    "psi_cpu_some_percent",
-    "psi_io_some_percent",
-    "other_load_percent",
+const SENSE: [(&str, fn(&SenseSample) -> Option<f64>); 10] = [
+    ("theta_percent", |sample| Some(theta(sample)?.total)),
+    ("user_percent", |sample| theta(sample)?.user),
+    ("system_percent", |sample| theta(sample)?.system),
+    ("iowait_percent", |sample| sample.domain.as_ref()?.iowait),
+    ("steal_percent", |sample| sample.domain.as_ref()?.steal),
+    ("domain_percent", |sample| Some(sample.domain.as_ref()?.total)),
+    ("generator_percent", |sample| Some(sample.generator_cpus.as_ref()?.total)),
+    ("psi_cpu_some_percent", |sample| Some(sample.pressure.cpu.some.as_ref()?.share)),
+    ("psi_io_some_percent", |sample| Some(sample.pressure.io.some.as_ref()?.share)),
+    ("other_load_percent", |sample| sample.other_load),
 ];
 
 fn sense_row(sample: &SenseSample) -> (f64, Vec<Option<f64>>) {
-    let domain = sample.domain.as_ref();
-    (
-        sample.at.as_secs_f64(),
-        vec![
-            theta(sample).map(|used| used.total),
-            theta(sample).and_then(|used| used.user),
-            theta(sample).and_then(|used| used.system),
-            domain.and_then(|used| used.iowait),
-            domain.and_then(|used| used.steal),
-            domain.map(|used| used.total),
-            sample.generator_cpus.as_ref().map(|used| used.total),
-            sample.pressure.cpu.some.as_ref().map(|stall| stall.share),
-            sample.pressure.io.some.as_ref().map(|stall| stall.share),
-            sample.other_load,
-        ],
-    )
+    (sample.at.as_secs_f64(), SENSE.iter().map(|(_, of)| of(sample)).collect())
 }
 
 #[cfg(test)]

@@ -36,22 +36,15 @@ pub(super) struct Observation {
 }
 
 impl Observer {
-    /// Begins with the warm-up: `warm_up` later the measured phase begins, and lasts `measure`.
-    pub(super) fn start(
-        mut plan: SensePlan,
-        target: &Target,
-        (warm_up, measure): (Nanos, Nanos),
-        stop: &Stop,
-    ) -> Result<Self, StudyError> {
-        plan.delay = warm_up;
-        plan.duration = measure;
+    /// Begins with the warm-up, which lasts the delay of the plan.
+    pub(super) fn start(plan: SensePlan, target: &Target, stop: &Stop) -> Result<Self, StudyError> {
         let clock = Clock::start();
         // Connected before the load begins, so that a full server still tells how it is.
         let control = Control::connect_until(target, stop)?;
         let line = control.hang_up();
         let stop = Stop::default();
         let cpus = plan.generator_cpus.clone().unwrap_or_default();
-        let server_pid = plan.server_pid;
+        let SensePlan { server_pid, delay: warm_up, duration: measure, .. } = plan;
         let watch = Watch { clock, stop: stop.clone(), warm_up, measure, cpus, server_pid };
         let server = thread::Builder::new()
             .name("watch".into())
@@ -84,30 +77,6 @@ impl Observer {
         let server = self.server.join().unwrap_or_default();
         let neighbours = self.neighbours.map(Neighbours::finish);
         Observation { sense: self.sampler.finish(), server, neighbours, silent }
-    }
-}
-
-/// When the load had its last answer, as far as its progress tells: the observers ask more seldom.
-pub(super) struct Heard {
-    clock: Clock,
-    completed: u64,
-    at: Nanos,
-}
-
-impl Heard {
-    pub(super) fn new() -> Self {
-        Self { clock: Clock::start(), completed: 0, at: Nanos::ZERO }
-    }
-
-    /// So many requests have been completed until now.
-    pub(super) fn hear(&mut self, completed: u64) {
-        if completed != self.completed {
-            (self.completed, self.at) = (completed, self.clock.now());
-        }
-    }
-
-    pub(super) fn silent_for(&self) -> Nanos {
-        self.clock.now() - self.at
     }
 }
 

@@ -5,18 +5,6 @@ use crate::store::format::{EstimateRecord, PartMeansRecord, PartsRecord, RunFile
 use evenkeel_core::statistics::{ErrorBar, Estimate, Sample, difference, normal_quantile};
 use evenkeel_lab::load::{Noted, PartsPlan, PartsResult};
 
-/// Names of the figures of a run that tell the parts of its response times, with their unit.
-pub const PART_FIGURES: [&str; 8] = [
-    "request_before_ms",
-    "request_network_ms",
-    "request_waking_ms",
-    "request_server_waking_ms",
-    "request_execution_ms",
-    "request_mu_ms",
-    "request_price_ms",
-    "request_question_ms",
-];
-
 /// What stands in the file of a run.
 pub(super) fn record(plan: &PartsPlan, found: &PartsResult) -> PartsRecord {
     PartsRecord {
@@ -60,18 +48,17 @@ fn price(found: &PartsResult) -> Option<Estimate> {
 pub(super) fn figures(run: &RunFile) -> Vec<(&'static str, f64)> {
     let Some(parts) = &run.parts else { return Vec::new() };
     let means = |of: fn(&PartMeansRecord) -> f64| parts.means.as_ref().map(of);
-    let server_waking = parts.means.as_ref().and_then(|means| means.server_waking_ms);
     let values = [
-        means(|means| means.before_ms),
-        means(|means| means.network_ms),
-        means(|means| means.waking_ms),
-        server_waking,
-        means(|means| means.execution_ms),
-        means(PartMeansRecord::mu_ms),
-        parts.price_ms.as_ref().map(|price| price.mean),
-        means(|means| means.question_ms),
+        ("request_before_ms", means(|means| means.before_ms)),
+        ("request_network_ms", means(|means| means.network_ms)),
+        ("request_waking_ms", means(|means| means.waking_ms)),
+        ("request_server_waking_ms", parts.means.and_then(|means| means.server_waking_ms)),
+        ("request_execution_ms", means(|means| means.execution_ms)),
+        ("request_mu_ms", means(PartMeansRecord::mu_ms)),
+        ("request_price_ms", parts.price_ms.as_ref().map(|price| price.mean)),
+        ("request_question_ms", means(|means| means.question_ms)),
     ];
-    PART_FIGURES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect()
+    values.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// What being asked about costs a request, over all runs: each counts by how sharply it tells it.

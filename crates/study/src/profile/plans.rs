@@ -1,50 +1,32 @@
 //! Statement plans for the store.
 
 use super::StudyError;
-use crate::store::format::{ClassRecord, StatementPlanRecord};
-use evenkeel_lab::explain::{Effort, ExplainError, PlanReport, PlanRow, Refused, explain};
-use evenkeel_lab::workload::{Class, Workload};
+use crate::store::format::StatementPlanRecord;
+use evenkeel_lab::explain::{Effort, ExplainError, PlanReport, PlanRow, explain};
+use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
 use std::fmt::Write as _;
 
-/// What the server makes of a workload's statements.
-#[derive(Clone, Debug, Default)]
-pub struct StatementPlans {
-    pub plans: Vec<StatementPlanRecord>,
-    /// Statements that it does not take.
-    pub refused: Vec<Refused>,
-}
-
-impl StatementPlans {
-    pub fn all(mut self) -> Result<Vec<StatementPlanRecord>, StudyError> {
-        match self.refused.is_empty() {
-            true => Ok(self.plans),
-            false => Err(ExplainError::Refused(self.refused.swap_remove(0)).into()),
-        }
-    }
-}
-
-/// The plans of a workload's statements, and what the server says against others.
-pub fn statement_plans(
+/// The plans of all statements of a workload. One that the server refuses is an error.
+pub(super) fn all(
     control: &mut Control,
     workload: &dyn Workload,
     effort: &Effort,
     stop: &Stop,
-) -> Result<StatementPlans, StudyError> {
-    let explained = explain(control, workload, effort, stop)?;
-    let plans = explained.plans.iter().map(record).collect();
-    Ok(StatementPlans { plans, refused: explained.refused })
+) -> Result<Vec<PlanReport>, StudyError> {
+    let mut explained = explain(control, workload, effort, stop)?;
+    match explained.refused.is_empty() {
+        true => Ok(explained.plans),
+        false => Err(ExplainError::Refused(explained.refused.swap_remove(0)).into()),
+    }
 }
 
-fn record(report: &PlanReport) -> StatementPlanRecord {
+/// A plan for the store.
+pub fn plan_record(report: &PlanReport) -> StatementPlanRecord {
     StatementPlanRecord {
         statement: report.statement.clone(),
-        class: match report.class {
-            Class::Simple => ClassRecord::Simple,
-            Class::Complex => ClassRecord::Complex,
-            Class::Write => ClassRecord::Write,
-        },
+        class: report.class,
         reason: match report.reasons.is_empty() {
             true => "indexes alone".to_owned(),
             false => report.reasons.join(", "),
@@ -55,19 +37,6 @@ fn record(report: &PlanReport) -> StatementPlanRecord {
         proposal: report.proposal.clone(),
         rows_share_percent: Some(100.0 * report.rows_share),
         work_share_percent: report.share.map(|share| 100.0 * share),
-    }
-}
-
-/// What the server means to do with each statement, by its plan alone.
-pub(super) fn explained(
-    control: &mut Control,
-    workload: &dyn Workload,
-    stop: &Stop,
-) -> Result<Vec<PlanReport>, StudyError> {
-    let mut explained = explain(control, workload, &Effort { executions: 0, ..Effort::default() }, stop)?;
-    match explained.refused.is_empty() {
-        true => Ok(explained.plans),
-        false => Err(ExplainError::Refused(explained.refused.swap_remove(0)).into()),
     }
 }
 

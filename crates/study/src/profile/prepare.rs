@@ -101,7 +101,8 @@ impl Study<'_> {
         (self.tell)(StudyEvent::Preparing(format!("explaining {}", workload.name())));
         let mut control = Control::connect_until(&ready.target, self.stop)?;
         let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
-        found.plans.extend(plans::statement_plans(&mut control, workload, &effort, self.stop)?.all()?);
+        let explained = plans::all(&mut control, workload, &effort, self.stop)?;
+        found.plans.extend(explained.iter().map(plans::plan_record));
         Ok(())
     }
 

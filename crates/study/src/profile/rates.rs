@@ -2,14 +2,12 @@
 
 use super::climb::{Climb, Climbs, fails};
 use super::run::Study;
-use super::search::Search;
-use super::{StudyError, StudyEvent, order, site, summary};
+use super::{StudyError, StudyEvent, order, summary};
 use crate::harness::Course;
-use crate::store::format::{CellRecord, ProbeRecord, RunFile, SweepRecord};
+use crate::store::format::{CellRecord, RunFile, SweepRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::{RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::rates::{RatePlan, Sweep, SweepEnd};
-use std::sync::Arc;
 
 impl Study<'_> {
     /// The next run on the way up; `None` where all rates are known. Each is a repeat of its cell, so that the way up is the
@@ -160,36 +158,5 @@ impl Study<'_> {
             });
         }
         Ok(())
-    }
-
-    fn search(&mut self, series: usize) -> Result<f64, StudyError> {
-        let spec = &self.spec.series[series];
-        let label = self.plan.series[series].label.clone();
-        (self.tell)(StudyEvent::Preparing(format!("searching for the saturation of {label}")));
-        let site = &mut self.sites[spec.site];
-        site.reset(&self.spec.reset, spec.writes(), self.stop, self.tell)?;
-        let setting = site::Setting { pool: self.plan.series[series].pool_bytes, disk: spec.disk };
-        let ready = site.up(setting, self.stop, self.tell)?;
-        if spec.writes() {
-            site::mark_written(&ready.target, self.stop)?;
-        }
-        let mut search = Search {
-            spec: self.spec,
-            series,
-            label: &label,
-            workload: Arc::clone(&spec.workload),
-            ready: &ready,
-            stop: self.stop,
-            tell: self.tell,
-            probes: Vec::new(),
-            ledger: spec.may_write().then_some(self.folder),
-        };
-        let found = search.saturation();
-        let probes: Vec<ProbeRecord> = std::mem::take(&mut search.probes);
-        self.plan.probes.extend(probes);
-        let down = self.sites[spec.site].down(self.tell);
-        let saturation = found?;
-        down?;
-        Ok(saturation)
     }
 }

@@ -220,9 +220,7 @@ impl Course for Study<'_> {
     }
 
     fn again(&mut self, (cell, repeat): &Self::Key, attempt: u32, because: Disturbance) {
-        let series = self.plan.series[cell.series].label.clone();
-        let (cell, repeat, order, runs) =
-            (cell.clone(), *repeat, self.next_order(), self.runs_in_all(attempt));
-        (self.tell)(StudyEvent::MeasuredAgain { cell, series, repeat, attempt, order, runs, because });
+        let run = self.place(cell, *repeat, attempt);
+        (self.tell)(StudyEvent::MeasuredAgain { run, because });
     }
 }

@@ -4,16 +4,13 @@ use super::judge;
 use super::ledger::Ledger;
 use super::length::Phases;
 use super::measure::{Measured, RunOrder, measure};
+use super::run::Study;
 use super::site::Ready;
-use super::spec::StudySpec;
 use super::{StudyError, StudyEvent};
-use crate::store::StudyFolder;
 use crate::store::format::{CellRecord, ProbeRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};
 use evenkeel_lab::load::ArrivalPlan;
-use evenkeel_lab::workload::Workload;
-use evenkeel_os::stop::Stop;
 use std::sync::Arc;
 
 /// Clients of the closed probe: enough to keep a server of a few dozen CPUs busy, few enough not to thrash.
@@ -29,64 +26,67 @@ const PROBE_MAX: Nanos = Nanos::from_secs(4);
 const PROBE_STEP: Nanos = Nanos::from_secs(2);
 const STEP_RATE: f64 = 40.0;
 
-pub(super) struct Search<'a> {
-    pub spec: &'a StudySpec,
-    pub series: usize,
-    pub label: &'a str,
-    pub workload: Arc<dyn Workload>,
-    pub ready: &'a Ready,
-    pub stop: &'a Stop,
-    pub tell: &'a mut dyn FnMut(StudyEvent),
-    pub probes: Vec<ProbeRecord>,
-    /// Where what is written is counted.
-    pub ledger: Option<&'a StudyFolder>,
-}
+impl Study<'_> {
+    /// Finds the saturation of a series, requests per second; the probes stand in the plan.
+    pub(super) fn search(&mut self, series: usize) -> Result<f64, StudyError> {
+        let label = &self.plan.series[series].label;
+        (self.tell)(StudyEvent::Preparing(format!("searching for the saturation of {label}")));
+        let ready = self.cold_server(series)?;
+        let found = self.saturation(series, &ready);
+        let down = self.sites[self.spec.series[series].site].down(self.tell);
+        let saturation = found?;
+        down?;
+        Ok(saturation)
+    }
 
-impl Search<'_> {
-    /// The saturation, requests per second; the probes stand in `probes`.
-    pub(super) fn saturation(&mut self) -> Result<f64, StudyError> {
+    fn saturation(&mut self, series: usize, ready: &Ready) -> Result<f64, StudyError> {
         // A study that chooses its runs one by one goes on from anywhere near.
         let rough = self.spec.budget.is_some();
-        let mut search = if self.ready.of_others { RateSearch::gently(rough) } else { self.closed(rough)? };
+        let mut search = if ready.of_others {
+            RateSearch::gently(rough)
+        } else {
+            // A private server is asked at full speed at once.
+            let arrivals = ArrivalPlan::Closed { clients: CLOSED_CLIENTS, think: None };
+            let closed = self.probe(series, ready, arrivals, None)?.throughput;
+            if rough { RateSearch::roughly_from(closed) } else { RateSearch::from_closed_estimate(closed) }
+        };
         loop {
             match search.next() {
                 SearchStep::Probe(rate) => {
-                    let outcome = self.probe(ArrivalPlan::Poisson(rate), Some(rate))?;
+                    let outcome = self.probe(series, ready, ArrivalPlan::Poisson(rate), Some(rate))?;
                     search.observe(&outcome);
                 }
                 SearchStep::Found(found) => return Ok(found.rate),
                 SearchStep::Failed(source) => {
-                    return Err(StudyError::Search { series: self.label.to_owned(), source });
+                    return Err(StudyError::Search {
+                        series: self.plan.series[series].label.clone(),
+                        source,
+                    });
                 }
             }
         }
     }
 
-    /// A private server is asked at full speed at once.
-    fn closed(&mut self, rough: bool) -> Result<RateSearch, StudyError> {
-        let closed = self.probe(ArrivalPlan::Closed { clients: CLOSED_CLIENTS, think: None }, None)?;
-        Ok(match rough {
-            true => RateSearch::roughly_from(closed.throughput),
-            false => RateSearch::from_closed_estimate(closed.throughput),
-        })
-    }
-
-    fn probe(&mut self, arrivals: ArrivalPlan, rate: Option<f64>) -> Result<ProbeOutcome, StudyError> {
-        let number = u32::try_from(self.series * 100 + self.probes.len()).unwrap_or(0);
-        let cell = CellRecord {
-            id: PROBE_CELLS + number,
-            series: self.series,
-            rate_per_s: rate.unwrap_or_default(),
-        };
+    fn probe(
+        &mut self,
+        series: usize,
+        ready: &Ready,
+        arrivals: ArrivalPlan,
+        rate: Option<f64>,
+    ) -> Result<ProbeOutcome, StudyError> {
+        let spec = &self.spec.series[series];
+        let before = self.plan.probes.iter().filter(|probe| probe.series == series);
         // On the way up so many requests tell enough.
-        let is_up = self.probes.iter().all(|probe| probe.settled);
-        let is_step = self.ready.of_others && is_up && rate.is_some_and(|rate| rate >= STEP_RATE);
+        let is_up = before.clone().all(|probe| probe.settled);
+        let is_step = ready.of_others && is_up && rate.is_some_and(|rate| rate >= STEP_RATE);
+        let number = u32::try_from(series * 100 + before.count()).unwrap_or(0);
+        let cell = CellRecord { id: PROBE_CELLS + number, series, rate_per_s: rate.unwrap_or_default() };
         let order = RunOrder {
             cell: &cell,
             repeat: 1,
             attempt: 1,
             order: 0,
-            workload: Arc::clone(&self.workload),
+            workload: Arc::clone(&spec.workload),
             arrivals,
             phases: Phases {
                 warm_up: self.spec.warm_up.min(Nanos::from_secs(1)),
@@ -94,21 +94,19 @@ impl Search<'_> {
             },
             is_cold: false,
             together: None,
-            ledger: self.ledger.filter(|_| self.ready.of_others).map(Ledger),
+            ledger: (ready.of_others && spec.may_write()).then_some(Ledger(self.folder)),
         };
-        let Some(measured) = measure(self.spec, &order, self.ready, self.stop, self.tell)? else {
-            return Err(StudyError::Stopped);
-        };
-        let outcome = outcome(&measured, rate);
+        let measured = measure(self.spec, &order, ready, self.stop, self.tell)?;
+        let outcome = outcome(&measured.ok_or(StudyError::Stopped)?, rate);
         let record = ProbeRecord {
-            series: self.series,
+            series,
             rate_per_s: rate,
             throughput_per_s: outcome.throughput,
             theta_percent: outcome.utilisation,
             settled: outcome.settled,
         };
         (self.tell)(StudyEvent::Probed(record.clone()));
-        self.probes.push(record);
+        self.plan.probes.push(record);
         Ok(outcome)
     }
 }

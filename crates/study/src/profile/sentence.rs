@@ -1,8 +1,10 @@
 //! What a study says first: what the server carries, up to which rate p95 stays below a time, what a request costs in CPU; and in one
 //! line what of that can be relied on.
 
+use super::answer;
+use super::unanswered::Unanswered;
 use crate::format::listed;
-use crate::store::format::{BoundsRecord, PlanFile, WorkRecord};
+use crate::store::format::{BoundsRecord, CellSummary, PlanFile, RunFile, Verdict, WorkRecord};
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, CPU_VARIES_MAX, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
 use evenkeel_core::trust::TrustLimit;
@@ -17,28 +19,49 @@ const FAR: f64 = 1.3;
 
 pub(super) struct Findings<'a> {
     pub plan: &'a PlanFile,
+    pub cells: &'a [CellSummary],
+    pub runs: &'a [RunFile],
     /// Series that differ in the target alone.
     pub group: &'a [usize],
     pub bounds: &'a BoundsRecord,
     pub limit: &'a TrustLimit,
-    /// The statement with the longest 95th percentile at the lowest rate, and that in ms; `None` of a workload of one.
-    pub slowest: Option<(&'a str, f64)>,
-    /// The highest rate whose runs meet the objective in the mean, and how many they are.
-    pub provisional: Option<(f64, u32)>,
-    /// Names of the runs that are left out of the bounds.
-    pub left_out: &'a [String],
-    /// Where nothing was answered at any rate, with the server unused: nothing says what is carried.
-    pub unanswered: bool,
-    pub is_measured: bool,
-    /// Valid runs that were too short to tell whether the response settles.
-    pub too_short: u32,
-    /// Valid runs of the rate that has the most of them.
-    pub runs_of_rate: u32,
 }
 
-impl Findings<'_> {
+impl<'a> Findings<'a> {
+    fn own_cells(&self) -> impl Iterator<Item = &'a CellSummary> {
+        let group = self.group;
+        self.cells.iter().filter(move |cell| group.contains(&cell.series))
+    }
+
+    fn is_measured(&self) -> bool {
+        self.own_cells().next().is_some()
+    }
+
+    /// The highest rate whose runs all settled and meet the objective in the mean, and how many they are.
+    fn provisional(&self, wanted_ms: f64) -> Option<(f64, u32)> {
+        let meets = self
+            .own_cells()
+            .filter(|cell| cell.stability == Verdict::Settled && answer::meets_by_runs(cell, wanted_ms));
+        meets.map(|cell| (cell.rate_per_s, cell.runs)).max_by(|one, other| one.0.total_cmp(&other.0))
+    }
+
+    /// The statement of a mix with the longest 95th percentile, in ms, at the lowest rate.
+    fn slowest(&self) -> Option<(&'a str, f64)> {
+        let lowest = self.own_cells().min_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s))?;
+        let runs = self.runs.iter().filter(|run| run.cell == lowest.cell);
+        let timed = runs
+            .flat_map(|run| &run.statements)
+            .filter_map(|kind| Some((kind.name.as_str(), kind.times.measured()?.p95_ms)));
+        timed.max_by(|one, other| one.1.total_cmp(&other.1))
+    }
+
+    /// Whether no rate has as many valid runs as a bound takes.
+    fn has_few_runs(&self) -> bool {
+        u64::from(answer::runs_of_rate(self.plan, self.runs, self.group)) < RUNS_MIN
+    }
+
     pub(super) fn carries(&self) -> String {
-        if !self.is_measured {
+        if !self.is_measured() {
             return "Nothing is measured yet".to_owned();
         }
         let what = &self.plan.series[self.group[0]].workload;
@@ -53,8 +76,9 @@ impl Findings<'_> {
     /// Up to which rate the 95th percentile stays below a time: the objective, or what it is at the best trade of throughput for response time.
     pub(super) fn p95(&self) -> String {
         let objective = self.plan.settings.objective_p95_ms;
+        let provisional = objective.and_then(|wanted| self.provisional(wanted));
         match (self.bounds.p95_below_ms.zip(self.bounds.p95_at_per_s), objective) {
-            _ if !self.is_measured => String::new(),
+            _ if !self.is_measured() => String::new(),
             (Some((_, rate)), Some(objective)) => {
                 let next = self.bounds.p95_missed_at_per_s.filter(|missed| *missed > FAR * rate);
                 let next = next.map_or_else(String::new, |missed| {
@@ -68,19 +92,19 @@ impl Findings<'_> {
             (Some((below, rate)), None) => {
                 format!("p95 stays below {} ms up to {} requests per second", ceiling(below), floor(rate))
             }
-            (None, Some(objective)) if self.provisional.is_some() => {
-                let (rate, runs) = self.provisional.unwrap_or_default();
+            (None, Some(objective)) if provisional.is_some() => {
+                let (rate, runs) = provisional.unwrap_or_default();
                 let runs = if runs == 1 { "1 run".to_owned() } else { format!("the mean of {runs} runs") };
                 format!(
                     "p95 was below {objective} ms at {} requests per second in {runs}, but not with 95 % confidence yet",
                     floor(rate)
                 )
             }
-            (None, Some(_)) if u64::from(self.runs_of_rate) < RUNS_MIN => {
+            (None, Some(_)) if self.has_few_runs() => {
                 "No upper bound of p95 yet: it takes three runs of a rate (--repeats 3)".to_owned()
             }
             (None, Some(objective)) => {
-                let slowest = self.slowest.filter(|(_, p95)| *p95 > objective);
+                let slowest = self.slowest().filter(|(_, p95)| *p95 > objective);
                 let slowest = slowest.map_or_else(String::new, |(name, p95)| {
                     format!(": at the lowest rate {name} alone takes {} ms (p95)", nearest(p95))
                 });
@@ -99,7 +123,7 @@ impl Findings<'_> {
             None => String::new(),
         };
         match self.bounds.cpu.as_ref().and_then(|cpu| cpu.range) {
-            _ if !self.is_measured => String::new(),
+            _ if !self.is_measured() => String::new(),
             Some(range) => {
                 format!("A request costs {} ms of CPU on average{at}", between(range.low, range.high))
             }
@@ -113,7 +137,7 @@ impl Findings<'_> {
     }
 
     pub(super) fn trusts(&self) -> String {
-        if !self.is_measured {
+        if !self.is_measured() {
             return String::new();
         }
         let is_steady = |cpu: &WorkRecord| {
@@ -165,7 +189,8 @@ impl Findings<'_> {
 
     /// Names of the runs that are left out, of many the first.
     fn names_left_out(&self) -> String {
-        let (first, more) = self.left_out.split_at(self.left_out.len().min(NAMES_MAX));
+        let names = answer::left_out(self.plan, self.runs, self.group);
+        let (first, more) = names.split_at(names.len().min(NAMES_MAX));
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         first.join(", ") + &more
     }
@@ -198,7 +223,7 @@ impl Findings<'_> {
     fn no_bounds(&self, what: &str) -> String {
         let BoundsRecord { runs, left_out, .. } = *self.bounds;
         let why = match (runs, left_out) {
-            _ if self.unanswered => format!(
+            _ if Unanswered::of(self.own_cells()).is_some_and(|found| found.is_unused()) => format!(
                 "no request was answered within the timeout of {} s at any rate, and the server had nothing to do",
                 self.plan.settings.timeout_s
             ),
@@ -212,14 +237,14 @@ impl Findings<'_> {
 
     fn why_runs_are_too_few(&self, runs: u32, left_out: u32) -> String {
         let seconds = self.plan.settings.duration_s;
+        let too_short = answer::too_short(self.plan, self.runs, self.group);
         let why = match () {
-            () if 2 * self.too_short > runs => format!(
-                "{} of {} too short to tell whether the response settles, which takes {SECONDS_MIN} s and {ARRIVALS_MIN} \
+            () if 2 * too_short > runs => format!(
+                "{too_short} of {} too short to tell whether the response settles, which takes {SECONDS_MIN} s and {ARRIVALS_MIN} \
                  arrivals; they last {seconds} s (--duration)",
-                self.too_short,
                 counted(runs)
             ),
-            () if u64::from(self.runs_of_rate) < RUNS_MIN => {
+            () if self.has_few_runs() => {
                 format!("{} too few, since a rate needs three that agree", counted(runs))
             }
             () => format!("{} made, and no rate has three that agree", counted(runs)),

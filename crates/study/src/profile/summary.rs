@@ -2,9 +2,7 @@
 
 use super::answer;
 use super::cells;
-use super::figures::add_counts;
 use super::sentence::{Findings, trust_reason};
-use super::unanswered::Unanswered;
 use crate::store::format::{
     Caveat, CellSummary, CountsRecord, EstimateRecord, FORMAT, HeadlineRecord, PlanFile, ResetRecord,
     RunFile, Severity, SummaryFile, SweepRecord, Verdict,
@@ -66,42 +64,10 @@ pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The highest rate whose runs all settled and meet the objective in the mean, and how many they are.
-fn provisional(cells: &[CellSummary], group: &[usize], wanted_ms: f64) -> Option<(f64, u32)> {
-    let own = cells.iter().filter(|cell| group.contains(&cell.series));
-    let meets =
-        own.filter(|cell| cell.stability == Verdict::Settled && answer::meets_by_runs(cell, wanted_ms));
-    meets.map(|cell| (cell.rate_per_s, cell.runs)).max_by(|one, other| one.0.total_cmp(&other.0))
-}
-
-/// The statement of a mix with the longest 95th percentile, in ms, at the lowest rate.
-fn slowest<'a>(cells: &[CellSummary], runs: &'a [RunFile], group: &[usize]) -> Option<(&'a str, f64)> {
-    let own = cells.iter().filter(|cell| group.contains(&cell.series));
-    let lowest = own.min_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s))?.cell;
-    let statements = runs.iter().filter(|run| run.cell == lowest).flat_map(|run| &run.statements);
-    let timed = statements.filter_map(|kind| Some((kind.name.as_str(), kind.times.measured()?.p95_ms)));
-    timed.max_by(|one, other| one.1.total_cmp(&other.1))
-}
-
 fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
-    let points = points(cells, runs, plan, &group);
-    let limit = TrustLimit::of(&points, Tolerance::default());
+    let limit = TrustLimit::of(&points(cells, runs, plan, &group), Tolerance::default());
     let bounds = answer::of_group(plan, cells, runs, &group);
-    let left_out = answer::left_out(plan, runs, &group);
-    let findings = Findings {
-        slowest: slowest(cells, runs, &group),
-        provisional: plan.settings.objective_p95_ms.and_then(|wanted| provisional(cells, &group, wanted)),
-        plan,
-        left_out: &left_out,
-        group: &group,
-        bounds: &bounds,
-        limit: &limit,
-        unanswered: Unanswered::of(cells.iter().filter(|cell| group.contains(&cell.series)))
-            .is_some_and(|found| found.is_unused()),
-        is_measured: !points.is_empty(),
-        too_short: answer::too_short(plan, runs, &group),
-        runs_of_rate: answer::runs_of_rate(plan, runs, &group),
-    };
+    let findings = Findings { plan, cells, runs, group: &group, bounds: &bounds, limit: &limit };
     HeadlineRecord {
         label: if groups(plan).len() > 1 { group_label(plan, &group) } else { String::new() },
         text: findings.carries(),
@@ -166,10 +132,13 @@ fn point(
     }
     let runs = cells::standing(&runs);
     let mut counts = CountsRecord::default();
-    runs.iter().for_each(|run| add_counts(&mut counts, &run.counts));
+    runs.iter().for_each(|run| counts.add(&run.counts));
     let thetas: Vec<f64> = runs.iter().filter_map(|run| Some(run.theta.as_ref()?.total_percent)).collect();
     let (tau, tau_degrees) = worst(&here).unwrap_or_else(|| {
-        let tau = over_answered(&runs, |run| run.response.mean_ms / 1e3);
+        let answered = runs.iter().filter_map(|run| Some(run.response.measured()?.mean_ms / 1e3));
+        let tau = Estimate::of(&answered.collect::<Vec<_>>());
+        // Not a number where no run has an answer, and then all requests of the rate are lost.
+        let tau = tau.unwrap_or(Estimate { n: 0, mean: f64::NAN, error: None });
         (tau, tau.n.saturating_sub(1) as f64)
     });
     Some(Point {
@@ -201,13 +170,6 @@ fn invalid(cell: &CellSummary) -> Option<String> {
 fn settling(runs: &[&RunFile]) -> Settling {
     let those = |verdict| runs.iter().filter(|run| run.stability == verdict).count();
     Settling::of(runs.len(), those(Verdict::Settled), those(Verdict::Unstable))
-}
-
-/// Over the runs that have an answer; not a number where none has, and then all requests of the rate are lost.
-fn over_answered(runs: &[&RunFile], value: fn(&RunFile) -> f64) -> Estimate {
-    let answered = runs.iter().filter(|run| run.response.count > 0);
-    let values: Vec<f64> = answered.map(|run| value(run)).collect();
-    Estimate::of(&values).unwrap_or(Estimate { n: 0, mean: f64::NAN, error: None })
 }
 
 /// The tau of the target whose runs differ most, with the degrees of freedom of its error: the standard error is that over runs of one server, and the

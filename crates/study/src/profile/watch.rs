@@ -115,7 +115,11 @@ impl Watch {
         self.wait(self.warm_up + self.measure);
         let after = self.ends(&mut control);
         Watched {
-            status: before.zip(after).map(|(before, after)| self.between(&before, &after)),
+            status: before.zip(after).map(|(before, after)| {
+                let (from, to) = (before.at() - self.warm_up, after.at() - self.warm_up);
+                let slack = before.slack() + after.slack();
+                (between(&before, &after), StatusStretch { from, to, slack })
+            }),
             gauges,
             mu_ms: mean(delays.iter().map(|delay| Some(delay.whole_ms))),
             probe_wait_ms: mean(delays.iter().map(|delay| delay.waited_ms)),
@@ -144,15 +148,6 @@ impl Watch {
         let asked = self.clock.now();
         let server = StatusReading::from(&control.status_of(StatusOf::Server, &[]).ok()?);
         Some(Ends { server, own, asked, answered: self.clock.now() })
-    }
-
-    fn between(&self, before: &Ends, after: &Ends) -> (StatusUse, StatusStretch) {
-        let stretch = StatusStretch {
-            from: before.at() - self.warm_up,
-            to: after.at() - self.warm_up,
-            slack: before.slack() + after.slack(),
-        };
-        (between(before, after), stretch)
     }
 
     fn wait(&self, until: Nanos) {

@@ -95,17 +95,9 @@ impl StoreError {
     /// What the user can do about it; with [`GOES_ON`] where the study is to go on.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Damaged { path, .. } if path.ends_with("plan.json") => {
-                "restore plan.json from a backup; finished runs stay in the folder, and cannot be read without it"
+            Self::Damaged { path, .. } | Self::Unread { path, .. } => {
+                of_file(path).unwrap_or("move that file away; the runs can be read without it")
             }
-            Self::Damaged { path, .. } if path.ends_with("run.json") => {
-                "move the folder of that run away, and continue with `--resume`, which measures it again"
-            }
-            _ if self.is_beside_a_run() => {
-                "the run's figures are in its run.json; to measure the rest again, move the folder of that \
-                 run away and continue with `--resume`"
-            }
-            Self::Damaged { .. } => "move that file away; the runs can be read without it",
             Self::Newer { .. } => "use the version of Evenkeel that wrote it, or a later one",
             Self::Unknown { .. } | Self::Ambiguous { .. } => "`evenkeel runs` lists all studies",
             Self::Published { .. } => "`evenkeel runs` lists all studies; this one continues with `--resume`",
@@ -114,42 +106,36 @@ impl StoreError {
             }
             Self::Locked(_) => "wait for the other process, or end it",
             Self::Exists(_) => "studies of one second share a name; try again",
-            Self::Io { .. } if self.is_disk_full() => {
-                "free some space; finished runs are kept, continue with `--resume`"
-            }
-            Self::Io { source, path, .. }
-                if source.kind() == io::ErrorKind::NotFound && path.ends_with("plan.json") =>
-            {
-                "restore plan.json from a backup; finished runs stay in the folder, and cannot be read without it"
-            }
             Self::Io { action: "make", .. } => {
                 "name a folder in which you may create others, by --output or --home"
             }
-            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                "studies are closed to other users; list them as the user who measured"
-            }
-            Self::Unread { path, .. } if path.ends_with("run.json") => {
-                "move the folder of that run away, and continue with `--resume`, which measures what is missing"
-            }
-            Self::Unread { path, .. } if path.ends_with("plan.json") => {
-                "restore the plan from a backup, or correct that key by hand; finished runs stay in the folder"
-            }
-            Self::Io { .. } | Self::Unread { .. } => return None,
+            Self::Io { path, source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull => {
+                    "free some space; finished runs are kept, continue with `--resume`"
+                }
+                io::ErrorKind::NotFound => return of_file(path),
+                io::ErrorKind::PermissionDenied => {
+                    "studies are closed to other users; list them as the user who measured"
+                }
+                _ => return None,
+            },
         })
     }
+}
 
-    /// Whether it is about one of the files that lie beside `run.json`, and that can be missing without it.
-    fn is_beside_a_run(&self) -> bool {
-        let is_known =
-            |path: &Path| path.file_name().is_some_and(|name| BESIDE.iter().any(|known| name == *known));
-        match self {
-            Self::Unread { path, .. } => is_known(path),
-            Self::Io { path, source, .. } => is_known(path) && source.kind() == io::ErrorKind::NotFound,
-            _ => false,
+/// What to do about a file of a study that is lost or damaged; `None` of one without which all can be read.
+fn of_file(path: &Path) -> Option<&'static str> {
+    Some(match path.file_name()?.to_str()? {
+        "plan.json" => {
+            "restore plan.json from a backup; finished runs stay in the folder, and cannot be read without it"
         }
-    }
-
-    pub fn is_disk_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
-    }
+        "run.json" => {
+            "move the folder of that run away, and continue with `--resume`, which measures it again"
+        }
+        name if BESIDE.contains(&name) => {
+            "the run's figures are in its run.json; to measure the rest again, move the folder of that \
+             run away and continue with `--resume`"
+        }
+        _ => return None,
+    })
 }

@@ -21,38 +21,30 @@ pub struct StudyFolder {
 }
 
 impl StudyFolder {
-    /// Makes a folder for a new profile and locks it.
-    pub fn create(root: &Path, plan: &PlanFile) -> Result<Self, StoreError> {
-        Self::create_for(root, &plan.id, plan)
+    /// Makes a folder of this name for a new study with this plan, and locks it.
+    pub fn create_for(root: &Path, id: &str, plan: &impl Serialize) -> Result<Self, StoreError> {
+        Self::create_with(root, id, plan, &[])
     }
 
     /// The same with copies of the user's files by name, which are durable before the plan: without them a study cannot go on.
     pub fn create_with(
         root: &Path,
-        plan: &PlanFile,
+        id: &str,
+        plan: &impl Serialize,
         files: &[(String, Vec<u8>)],
     ) -> Result<Self, StoreError> {
-        let folder = Self::made(root, &plan.id)?;
-        let written = folder.fill(plan, files).and_then(|()| sync(root));
-        // Without its plan nobody could go on with it.
-        written.inspect_err(|_| drop(fs::remove_dir_all(&folder.path)))?;
-        Ok(folder)
-    }
-
-    fn fill(&self, plan: &PlanFile, files: &[(String, Vec<u8>)]) -> Result<(), StoreError> {
-        for (name, bytes) in files {
-            let path = self.path.join(name);
-            evenkeel_os::replace(&path, bytes).map_err(StoreError::io("write", &path))?;
-        }
-        sync(&self.path)?;
-        self.write("plan.json", plan)
-    }
-
-    /// Makes a folder of this name for a new study with this plan, and locks it.
-    pub fn create_for(root: &Path, id: &str, plan: &impl Serialize) -> Result<Self, StoreError> {
         let folder = Self::made(root, id)?;
-        folder.write("plan.json", plan)?;
-        sync(root)?;
+        let fill = || {
+            for (name, bytes) in files {
+                let path = folder.path.join(name);
+                evenkeel_os::replace(&path, bytes).map_err(StoreError::io("write", &path))?;
+            }
+            sync(&folder.path)?;
+            folder.write("plan.json", plan)?;
+            sync(root)
+        };
+        // Without its plan nobody could go on with it.
+        fill().inspect_err(|_| drop(fs::remove_dir_all(&folder.path)))?;
         Ok(folder)
     }
 
@@ -255,7 +247,7 @@ fn created(study: &Path) -> u64 {
         let modified = fs::metadata(&plan).and_then(|plan| plan.modified()).ok()?;
         Some(modified.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs())
     };
-    let told = read_head(&plan).ok().map(|(head, _)| head.created_unix_s()).filter(|at| *at > 0);
+    let told = read_head(&plan).ok().map(|(head, _)| head.created_unix_s).filter(|at| *at > 0);
     told.or_else(written).unwrap_or_default()
 }
 

@@ -11,13 +11,15 @@ pub use super::plan::{
     WorkloadFileRecord,
 };
 pub use super::run::{
-    AttemptRecord, CountsRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord,
+    AttemptRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord,
 };
 pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRecord};
 pub use super::times::TimesRecord;
-pub use super::words::{ClassRecord, DomainRecord, LayoutRecord, ResetRecord, Verdict};
+pub use super::words::{DomainRecord, LayoutRecord, ResetRecord, Verdict};
 pub use super::written::WrittenFile;
 pub use evenkeel_core::caveat::{Caveat, Severity};
+pub use evenkeel_lab::load::Counts as CountsRecord;
+pub use evenkeel_lab::workload::Class;
 pub use evenkeel_site::elsewhere::{SensedBy, SensedRecord};
 use serde::Deserialize;
 
@@ -33,7 +35,7 @@ pub struct Head {
     pub kind: String,
     /// Seconds since 1970, of a plan.
     #[serde(default)]
-    created_unix_s: u64,
+    pub(super) created_unix_s: u64,
     /// Only the plan of a published study has parts.
     #[serde(default)]
     parts: Option<serde::de::IgnoredAny>,
@@ -43,10 +45,5 @@ impl Head {
     /// Whether it is a published study, whose plan is a [`crate::harness::Plan`].
     pub fn is_published(&self) -> bool {
         self.parts.is_some()
-    }
-
-    /// When the study began, in seconds since 1970.
-    pub(super) fn created_unix_s(&self) -> u64 {
-        self.created_unix_s
     }
 }

@@ -23,11 +23,11 @@ pub(crate) fn judge(runs: &mut [RunFile]) {
         let nanos = |millis: f64| Nanos::from_secs_f64(millis / 1e3);
         let found = Caveat::lag(nanos(lag), nanos(tau_ms), run.stability_sent.is_some());
         let place = run.caveats.iter().position(|caveat| caveat.code == "lag-too-large");
-        match (place, found) {
-            (Some(place), Some(found)) => run.caveats[place] = found,
-            (Some(place), None) => drop(run.caveats.remove(place)),
-            (None, Some(found)) => run.caveats.insert(0, found),
-            (None, None) => {}
+        if let Some(place) = place {
+            run.caveats.remove(place);
+        }
+        if let Some(found) = found {
+            run.caveats.insert(place.unwrap_or(0), found);
         }
     }
 }

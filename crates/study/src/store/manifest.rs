@@ -1,6 +1,6 @@
 //! What stands in `manifest.json`.
 
-use super::words::ClassRecord;
+use evenkeel_lab::workload::Class;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct ServerRecord {
 pub struct StatementPlanRecord {
     pub statement: String,
     /// Whether it is simple, complex or a write.
-    pub class: ClassRecord,
+    pub class: Class,
     pub reason: String,
     pub sql: String,
     /// The server's EXPLAIN, as text.

@@ -39,6 +39,6 @@ pub use attempts::{Attempt, add};
 pub use caveats::Caveats;
 pub use error::{GOES_ON, StoreError};
 pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, resolve_begun, run_name};
-pub use readers::{Distribution, IntervalRow, RunFolder, Table};
+pub use readers::{Distribution, IntervalRow, RunFolder};
 pub(crate) use tables::write_text;
-pub use tables::{RunTables, Series};
+pub use tables::{Series, write_tables};

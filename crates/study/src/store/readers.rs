@@ -3,16 +3,21 @@
 use super::error::{BESIDE, StoreError};
 use super::folder::read;
 use super::format::RunFile;
+use super::tables::Series;
 use hdrhistogram::Histogram;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Names of the columns of `intervals.csv` and of `response.csv`.
+pub(super) const INTERVALS: &str =
+    "start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n";
+pub(super) const RESPONSES: &str = "response_ms,count\n";
 
 /// A line of `intervals.csv`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalRow {
     /// Seconds from the start of the measured phase to its start.
     pub start_s: f64,
-    pub arrivals: f64,
     pub completed: f64,
     /// Arrivals that the mean is over: all that have ended, but for those that failed.
     pub responses: f64,
@@ -20,70 +25,6 @@ pub struct IntervalRow {
     pub response_mean_ms: f64,
     /// Arrived and not ended at its end.
     pub backlog: f64,
-}
-
-/// Figures by column name, a line each for an instant of the measured phase.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
-    columns: Vec<String>,
-    rows: Vec<Vec<Option<f64>>>,
-}
-
-impl Table {
-    /// Reads comma-separated figures below a line of names; what is no number is an absent value.
-    pub fn parse(text: &str) -> Self {
-        let mut lines = text.lines();
-        let columns = lines.next().unwrap_or_default().split(',').map(str::to_owned).collect();
-        let number = |field: &str| field.parse().ok().filter(|value: &f64| value.is_finite());
-        Self { columns, rows: lines.map(|line| line.split(',').map(number).collect()).collect() }
-    }
-
-    pub fn read(path: &Path) -> Result<Self, StoreError> {
-        Ok(Self::parse(&text(path)?))
-    }
-
-    pub fn names(&self) -> &[String] {
-        &self.columns
-    }
-
-    /// The values of a column, line by line; `None` where there is no such column.
-    pub fn column(&self, name: &str) -> Option<impl Iterator<Item = Option<f64>> + '_> {
-        let at = self.columns.iter().position(|column| column == name)?;
-        Some(self.rows.iter().map(move |row| row.get(at).copied().flatten()))
-    }
-
-    /// Pairs of instant (column `at_s`, seconds) and value, without absent ones.
-    pub fn over_time(&self, name: &str) -> Vec<(f64, f64)> {
-        let (Some(at), Some(values)) = (self.column("at_s"), self.column(name)) else { return Vec::new() };
-        at.zip(values).filter_map(|(at, value)| Some((at?, value?))).collect()
-    }
-
-    fn distribution(&self) -> Option<Distribution> {
-        let (times, counts) = (self.column("response_ms")?, self.column("count")?);
-        let values: Option<Vec<(f64, u64)>> =
-            times.zip(counts).map(|(ms, count)| Some((ms?, count? as u64))).collect();
-        values.map(Distribution::of)
-    }
-
-    fn intervals(&self) -> Option<Vec<IntervalRow>> {
-        let columns = ["start_s", "arrivals", "completed", "responses", "response_mean_ms", "in_flight"];
-        let [start, arrivals, completed, responses, response, backlog] =
-            columns.map(|name| self.column(name).map(Iterator::collect::<Vec<_>>));
-        let (start, arrivals, completed) = (start?, arrivals?, completed?);
-        let (responses, response, backlog) = (responses?, response?, backlog?);
-        (0..self.rows.len())
-            .map(|at| {
-                Some(IntervalRow {
-                    start_s: start[at]?,
-                    arrivals: arrivals[at]?,
-                    completed: completed[at]?,
-                    responses: responses[at]?,
-                    response_mean_ms: if responses[at]? > 0.0 { response[at]? } else { 0.0 },
-                    backlog: backlog[at]?,
-                })
-            })
-            .collect()
-    }
 }
 
 /// How response times are distributed, to 0.1 %.
@@ -153,35 +94,56 @@ impl RunFolder {
 
     /// Reads the rows of `intervals.csv`.
     pub fn intervals(&self) -> Result<Vec<IntervalRow>, StoreError> {
-        let path = self.0.join("intervals.csv");
-        let unread =
-            || StoreError::Unread { path: path.clone(), text: "a column or a value is missing".into() };
-        Table::parse(&text(&path)?).intervals().ok_or_else(unread)
+        rows(&self.0.join("intervals.csv"), INTERVALS, |row: [Option<f64>; 8]| {
+            let [start_s, _, completed, _, responses, mean_ms, _, backlog] = row;
+            Some(IntervalRow {
+                start_s: start_s?,
+                completed: completed?,
+                responses: responses?,
+                response_mean_ms: if responses? > 0.0 { mean_ms? } else { 0.0 },
+                backlog: backlog?,
+            })
+        })
     }
 
     /// Reads `sense.csv` as it is, with its own columns.
-    pub fn sense(&self) -> Result<Table, StoreError> {
-        let path = self.0.join("sense.csv");
-        let table = Table::parse(&text(&path)?);
-        let is_named = table.column("at_s").is_some();
-        let unread = || StoreError::Unread { path, text: "the header line is missing".into() };
-        is_named.then_some(table).ok_or_else(unread)
+    pub fn sense(&self) -> Result<Series, StoreError> {
+        Series::read(&self.0.join("sense.csv"))
     }
 
     /// Reads `response.csv`.
     pub fn response(&self) -> Result<Distribution, StoreError> {
-        let path = self.0.join("response.csv");
-        let unread =
-            || StoreError::Unread { path: path.clone(), text: "a column or a value is missing".into() };
-        Table::parse(&text(&path)?).distribution().ok_or_else(unread)
+        let row = |[ms, count]: [Option<f64>; 2]| Some((ms?, count? as u64));
+        rows(&self.0.join("response.csv"), RESPONSES, row).map(Distribution::of)
     }
 }
 
+/// The lines below these names of columns. Another one, or a line that `row` does not take, is an error.
+fn rows<const N: usize, T>(
+    path: &Path,
+    names: &str,
+    row: impl Fn([Option<f64>; N]) -> Option<T>,
+) -> Result<Vec<T>, StoreError> {
+    let text = text(path)?;
+    let fields = |line: &str| row(line.split(',').map(number).collect::<Vec<_>>().try_into().ok()?);
+    let lines = text.strip_prefix(names).map(str::lines);
+    lines
+        .and_then(|lines| lines.map(fields).collect::<Option<Vec<T>>>())
+        .ok_or_else(|| unread(path, "a column or a value is missing"))
+}
+
+pub(super) fn number(field: &str) -> Option<f64> {
+    field.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+pub(super) fn unread(path: &Path, text: &str) -> StoreError {
+    StoreError::Unread { path: path.to_owned(), text: text.to_owned() }
+}
+
 /// All of a file of lines; one whose last line has no end is cut short.
-fn text(path: &Path) -> Result<String, StoreError> {
-    let unread = |text: &str| StoreError::Unread { path: path.to_owned(), text: text.to_owned() };
-    let text = String::from_utf8(read(path)?).map_err(|_| unread("it is no text"))?;
-    if text.is_empty() || text.ends_with('\n') { Ok(text) } else { Err(unread("it is cut short")) }
+pub(super) fn text(path: &Path) -> Result<String, StoreError> {
+    let text = String::from_utf8(read(path)?).map_err(|_| unread(path, "it is no text"))?;
+    if text.is_empty() || text.ends_with('\n') { Ok(text) } else { Err(unread(path, "it is cut short")) }
 }
 
 impl super::StudyFolder {
@@ -207,28 +169,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_found_by_name_wherever_they_stand() {
-        let table = Table::parse("at_s,steal_percent,other\n0.5,2.5,x\n1.0,,7\n");
-        assert_eq!(table.over_time("steal_percent"), [(0.5, 2.5)]);
-        assert_eq!(table.over_time("other"), [(1.0, 7.0)]);
-        assert!(table.over_time("theta_percent").is_empty() && table.column("none").is_none());
-    }
-
-    #[test]
     fn intervals_of_any_length_are_read_and_a_torn_line_is_told() {
-        let head = "start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n";
-        assert_eq!(Table::parse(&format!("{head}0,30,32")).intervals(), None);
-        assert_eq!(Table::parse("").intervals(), None);
-        let rows = Table::parse(&format!("{head}0,30,20,10,20,5.9,2.7,0\n1,45,0,45,0,,0.07,2\n"))
-            .intervals()
-            .unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let read = |lines: &str| {
+            fs::write(home.path().join("intervals.csv"), format!("{INTERVALS}{lines}")).unwrap();
+            RunFolder::new(home.path().to_owned()).intervals()
+        };
+        assert!(read("0,30,32\n").is_err() && read("0,30,20,10,20,5.9,2.7,0").is_err());
+        let rows = read("0,30,20,10,20,5.9,2.7,0\n1,45,0,45,0,,0.07,2\n").unwrap();
         assert_eq!((rows[0].responses, rows[0].response_mean_ms), (20.0, 5.9));
         assert_eq!((rows[1].responses, rows[1].response_mean_ms, rows[1].backlog), (0.0, 0.0, 2.0));
-        assert_eq!(
-            Table::parse(&format!("{head}0,30,20,10,20,,2.7,0\n")).intervals(),
-            None,
-            "a mean is missing"
-        );
+        assert!(read("0,30,20,10,20,,2.7,0\n").is_err(), "a mean is missing");
     }
 
     #[test]

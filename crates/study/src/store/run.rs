@@ -7,6 +7,7 @@ use super::parts::PartsRecord;
 use super::times::TimesRecord;
 use super::words::{DomainRecord, Verdict};
 use evenkeel_core::caveat::Caveat;
+use evenkeel_lab::load::Counts;
 use evenkeel_site::elsewhere::SensedRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,7 +32,7 @@ pub struct RunFile {
     pub started_unix_s: u64,
     pub seed: u64,
     pub measured_s: f64,
-    pub counts: CountsRecord,
+    pub counts: Counts,
     /// Completions of the measured phase's arrivals per second.
     pub throughput_per_s: f64,
     /// Completion - arrival; the mean is tau.
@@ -133,19 +134,6 @@ pub struct KindRecord {
     pub lost: u64,
     /// Response times of those that completed or were given up.
     pub times: TimesRecord,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CountsRecord {
-    pub arrivals: u64,
-    /// Requests that were answered without error.
-    pub completed: u64,
-    /// Answered by an error, by code.
-    pub failed: BTreeMap<u16, u64>,
-    /// Requests given up at the age of the timeout.
-    pub timed_out: u64,
-    /// Requests that were never sent.
-    pub unsent: u64,
 }
 
 /// Orders per minute of a run, with their spread over stretches of it.

@@ -2,10 +2,10 @@
 
 use super::bounds::BoundsRecord;
 use super::estimates::EstimateRecord;
-use super::run::CountsRecord;
 use super::words::Verdict;
 use super::written::WrittenFile;
 use evenkeel_core::caveat::Caveat;
+use evenkeel_lab::load::Counts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ pub struct CellSummary {
     /// Difference between the largest and the smallest tau of targets at this rate, ms.
     pub target_spread_ms: Option<f64>,
     /// All runs' ends added up.
-    pub counts: CountsRecord,
+    pub counts: Counts,
     /// Whether it is valid (no caveat says otherwise).
     pub valid: bool,
     /// Doubts about the cell and, without repetition, its runs.

@@ -1,7 +1,7 @@
 //! The tables of one run.
 
 use super::error::StoreError;
-use super::readers::Table;
+use super::readers::{INTERVALS, RESPONSES, number, text, unread};
 use evenkeel_lab::load::LoadResult;
 use std::fmt::Write as _;
 use std::fs;
@@ -17,6 +17,22 @@ pub struct Series {
 }
 
 impl Series {
+    /// Reads comma-separated figures below a line of names, of which the first is `at_s`; `None` without that. What is no number
+    /// is an absent value.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let columns = lines.next()?.strip_prefix("at_s,")?.split(',').map(str::to_owned).collect();
+        let row = |line: &str| {
+            let (at_s, values) = line.split_once(',')?;
+            Some((number(at_s)?, values.split(',').map(number).collect()))
+        };
+        Some(Self { columns, rows: lines.filter_map(row).collect() })
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Self, StoreError> {
+        Self::parse(&text(path)?).ok_or_else(|| unread(path, "the header line is missing"))
+    }
+
     /// The values of a column with their instants, without absent ones.
     pub fn over_time(&self, name: &str) -> Vec<(f64, f64)> {
         let Some(place) = self.columns.iter().position(|column| column == name) else { return Vec::new() };
@@ -36,67 +52,45 @@ impl Series {
         }
         text
     }
+}
 
-    pub(crate) fn of(table: &Table) -> Self {
-        let columns: Vec<String> = table.names().iter().filter(|name| *name != "at_s").cloned().collect();
-        let values: Vec<Vec<Option<f64>>> =
-            columns.iter().filter_map(|name| Some(table.column(name)?.collect())).collect();
-        let instants = table.column("at_s").into_iter().flatten().enumerate();
-        let row = |(at, at_s): (usize, Option<f64>)| {
-            Some((at_s?, values.iter().map(|column| column.get(at).copied().flatten()).collect()))
+/// Writes what goes beside `run.json` to the unfinished folder of a run.
+pub fn write_tables(dir: &Path, load: &LoadResult, sense: &Series) -> Result<(), StoreError> {
+    write_text(&dir.join("intervals.csv"), &intervals(load))?;
+    write_text(&dir.join("sense.csv"), &sense.csv())?;
+    write_text(&dir.join("response.csv"), &responses(load))
+}
+
+/// How often each response time was seen, to 0.1 %.
+fn responses(load: &LoadResult) -> String {
+    let mut text = RESPONSES.to_owned();
+    for seen in load.response.iter_recorded() {
+        let _ = writeln!(text, "{:.6},{}", seen.value_iterated_to() as f64 / 1e6, seen.count_at_value());
+    }
+    text
+}
+
+fn intervals(load: &LoadResult) -> String {
+    let mut text = INTERVALS.to_owned();
+    for interval in &load.intervals {
+        // Where nothing was answered there is no mean.
+        let mean = match interval.responses {
+            0 => String::new(),
+            responses => format!("{:.6}", interval.response_sum.as_millis_f64() / responses as f64),
         };
-        Self { rows: instants.filter_map(row).collect(), columns }
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{mean},{:.6},{}",
+            interval.start.as_secs_f64(),
+            interval.arrivals,
+            interval.completed,
+            interval.lost,
+            interval.responses,
+            interval.lag_max.as_millis_f64(),
+            interval.in_flight
+        );
     }
-}
-
-/// What goes beside `run.json`.
-#[derive(Debug)]
-pub struct RunTables<'a> {
-    pub load: &'a LoadResult,
-    /// What `sense.csv` has.
-    pub sense: Series,
-}
-
-impl RunTables<'_> {
-    /// Writes them to the unfinished folder of a run.
-    pub fn write(&self, dir: &Path) -> Result<(), StoreError> {
-        write_text(&dir.join("intervals.csv"), &self.intervals())?;
-        write_text(&dir.join("sense.csv"), &self.sense.csv())?;
-        write_text(&dir.join("response.csv"), &self.responses())
-    }
-
-    /// How often each response time was seen, to 0.1 %.
-    fn responses(&self) -> String {
-        let mut text = String::from("response_ms,count\n");
-        for seen in self.load.response.iter_recorded() {
-            let _ = writeln!(text, "{:.6},{}", seen.value_iterated_to() as f64 / 1e6, seen.count_at_value());
-        }
-        text
-    }
-
-    fn intervals(&self) -> String {
-        let mut text =
-            String::from("start_s,arrivals,completed,lost,responses,response_mean_ms,lag_max_ms,in_flight\n");
-        for interval in &self.load.intervals {
-            // Where nothing was answered there is no mean.
-            let mean = match interval.responses {
-                0 => String::new(),
-                responses => format!("{:.6}", interval.response_sum.as_millis_f64() / responses as f64),
-            };
-            let _ = writeln!(
-                text,
-                "{},{},{},{},{},{mean},{:.6},{}",
-                interval.start.as_secs_f64(),
-                interval.arrivals,
-                interval.completed,
-                interval.lost,
-                interval.responses,
-                interval.lag_max.as_millis_f64(),
-                interval.in_flight
-            );
-        }
-        text
-    }
+    text
 }
 
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), StoreError> {

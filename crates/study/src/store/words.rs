@@ -60,16 +60,6 @@ words! {
     }
 }
 
-words! {
-    ClassRecord {
-        /// Finds its rows by an index.
-        Simple = "simple",
-        Complex = "complex",
-        /// The statement changes rows.
-        Write = "write",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

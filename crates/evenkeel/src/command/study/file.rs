@@ -16,7 +16,7 @@ use crate::study::comparison::{self, Wording};
 use anyhow::{Context, Result, anyhow};
 use clap::error::{ContextKind, ErrorKind};
 use evenkeel_core::Nanos;
-use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan};
+use evenkeel_study::profile::{ServerSpec, SiteSpec, new_plan, settings};
 use evenkeel_study::store::StudyFolder;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub fn start(session: &Session, args: &Args, file: &Path, root: &Path) -> Result
     let now = crate::clock::unix_time().as_secs();
     let id = format!("{}-{}-{:04x}", crate::format::stamp(now), asked.name, std::process::id() & 0xffff);
     let id = args.name.clone().unwrap_or(id);
-    let plan = new_plan(&made.spec, id, now, made.settings.clone(), made.targets.clone());
+    let plan = new_plan(&made.spec, id, now, made.targets.clone());
     let folder = kept.create(root, plan)?;
     finish(session, &asked, &made, &folder, args.json, true)
 }
@@ -64,7 +64,6 @@ fn made(session: &Session, asked: &StudyFile, kept: &Kept) -> Result<spec::Study
     let count = asked.combinations.len() as u64;
     if let Some(within) = whole.spec.budget.as_mut().and_then(|budget| budget.within.as_mut()) {
         *within = Nanos(within.0 * count);
-        whole.settings.within_s = Some(within.as_secs_f64());
     }
     whole.spec.kind.clone_from(&asked.name);
     whole.spec.command = vec!["study".to_owned(), format!("{}.toml", asked.name)];
@@ -195,7 +194,7 @@ fn is_one(one: &SiteSpec, other: &SiteSpec) -> bool {
 
 /// Adds the servers and series of a further combination, which is measured as the first one is.
 fn join(whole: &mut spec::Study, own: spec::Study) -> Result<()> {
-    if whole.settings != own.settings || whole.spec.rates != own.spec.rates {
+    if settings(&whole.spec) != settings(&own.spec) || whole.spec.rates != own.spec.rates {
         let label = own.spec.series.first().map_or("", |series| &series.label);
         return Err(anyhow!("{label}: rates, repeats, times and resets are the same for all levels"))
             .hint("give them in [profile], and in levels only what differs in servers and workloads");

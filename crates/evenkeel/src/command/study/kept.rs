@@ -62,7 +62,7 @@ impl Kept {
             crc32,
         };
         plan.workload_files = self.workloads.iter().zip(sums).map(record).collect();
-        Ok(StudyFolder::create_with(root, &plan, &self.copies)?)
+        Ok(StudyFolder::create_with(root, &plan.id, &plan, &self.copies)?)
     }
 }
 

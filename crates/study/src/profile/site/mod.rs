@@ -238,8 +238,26 @@ impl Site {
         }
     }
 
+    /// Brings it up as a run is to find it: reset, set like this, and marked where the run writes.
+    pub(super) fn fresh(
+        &mut self,
+        reset: &Reset,
+        setting: Setting,
+        writes: bool,
+        stop: &Stop,
+        tell: Notify<'_>,
+    ) -> Result<Ready, StudyError> {
+        self.reset(reset, writes, stop, tell)?;
+        let ready = self.up(setting, stop, tell)?;
+        if writes {
+            // Nobody is to take its rows for those of the seed.
+            Stamp::mark_written(&mut Control::connect_until(&ready.target, stop)?)?;
+        }
+        Ok(ready)
+    }
+
     /// What has to happen before a run, while a private server is down.
-    pub(super) fn reset(
+    fn reset(
         &mut self,
         reset: &Reset,
         writes: bool,
@@ -293,11 +311,6 @@ fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, S
         Err(error @ DataError::Target(_)) => Err(error.into()),
         _ => Ok(false),
     }
-}
-
-/// Notes in the database that its rows are about to change, so that nobody takes them for those of the seed.
-pub(super) fn mark_written(target: &Target, stop: &Stop) -> Result<(), StudyError> {
-    Ok(Stamp::mark_written(&mut Control::connect_until(target, stop)?)?)
 }
 
 /// The data directory of a sandbox, and the copy for write runs beside it, which goes when the sandbox is cleaned.

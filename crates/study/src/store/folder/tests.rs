@@ -1,7 +1,7 @@
 //! What a power cut leaves of what was written.
 
 use super::*;
-use crate::store::{RunTables, Series};
+use crate::store::{Series, write_tables};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::nothing_measured;
 use std::cell::RefCell;
@@ -40,8 +40,8 @@ fn all_of_a_run_is_durable_before_it_has_its_name_and_the_name_when_it_is_finish
     let unfinished = folder.begin_run("c01-r2").unwrap();
     fs::write(unfinished.join("requests.csv.zst"), "a log").unwrap();
     let run = RunFile { cell: 1, repeat: 2, attempt: 1, ..RunFile::default() };
-    let tables = RunTables { load: &nothing_measured(), sense: Series::default() };
-    let whole = folder.finish_run("c01-r2", &run, |dir| tables.write(dir)).unwrap();
+    let tables = |dir: &Path| write_tables(dir, &nothing_measured(), &Series::default());
+    let whole = folder.finish_run("c01-r2", &run, tables).unwrap();
 
     // It was made durable under the name that it had before: what comes after the rename comes too late.
     let files = read_dir(&whole).unwrap();
@@ -93,18 +93,17 @@ fn what_is_written_beside_a_run_is_read_again() {
     });
     let columns = ["theta_percent", "steal_percent"].map(str::to_owned).to_vec();
     let sense = Series { columns, rows: vec![(0.5, vec![Some(12.5), None])] };
-    let tables = RunTables { load: &load, sense };
     let run = RunFile { cell: 3, repeat: 1, attempt: 2, ..RunFile::default() };
     folder.begin_run("c03-r1.attempt-2").unwrap();
-    folder.finish_run("c03-r1.attempt-2", &run, |dir| tables.write(dir)).unwrap();
+    folder.finish_run("c03-r1.attempt-2", &run, |dir| write_tables(dir, &load, &sense)).unwrap();
 
     let read = folder.run_folder(&run);
     let interval = read.intervals().unwrap()[0];
-    assert_eq!((interval.arrivals, interval.completed, interval.backlog), (4.0, 3.0, 1.0));
+    assert_eq!((interval.responses, interval.completed, interval.backlog), (4.0, 3.0, 1.0));
     assert!((interval.response_mean_ms - 2.5).abs() < 1e-9);
-    let sense = read.sense().unwrap();
+    assert_eq!(read.sense().unwrap(), sense);
     assert_eq!(sense.over_time("theta_percent"), [(0.5, 12.5)]);
-    assert!(sense.over_time("steal_percent").is_empty());
+    assert!(sense.over_time("steal_percent").is_empty() && sense.over_time("none").is_empty());
     let response = read.response().unwrap();
     assert_eq!(response.count(), 100);
     assert!((response.at_percentile_ms(50.0).unwrap() - 50.0).abs() < 0.1);

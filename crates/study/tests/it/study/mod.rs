@@ -18,7 +18,7 @@ use evenkeel_study::profile::{
     self, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudyEvent, StudySpec,
 };
 use evenkeel_study::store::StudyFolder;
-use evenkeel_study::store::format::{LayoutRecord, ResetRecord, SettingsRecord, SummaryFile, TargetRecord};
+use evenkeel_study::store::format::{LayoutRecord, SummaryFile, TargetRecord};
 use std::path::Path;
 
 pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
@@ -71,29 +71,11 @@ fn data_spec() -> DataSpec {
     DataSpec { set, seed: Seed(1), today: None, via: Via::Load, threads: 2 }
 }
 
-fn settings(spec: &StudySpec) -> SettingsRecord {
-    SettingsRecord {
-        repeats: spec.repeats,
-        duration_s: spec.duration.as_secs_f64(),
-        warm_up_s: spec.warm_up.as_secs_f64(),
-        timeout_s: spec.timeout.as_secs_f64(),
-        sessions: "pooled:16".into(),
-        reset: ResetRecord::Restart,
-        objective_p95_ms: None,
-        generator_cpus: Vec::new(),
-        retries: spec.retries,
-        whole_sweep: spec.whole_sweep,
-        longest_s: None,
-        until_percent: spec.budget.and_then(|budget| budget.until).map(|until| 100.0 * until),
-        within_s: spec.budget.and_then(|budget| budget.within).map(Nanos::as_secs_f64),
-    }
-}
-
 pub fn folder(root: &Path, spec: &StudySpec) -> StudyFolder {
     let target =
         TargetRecord { label: "a".into(), url: "sandbox:study".into(), cpus: Vec::new(), memory_bytes: None };
-    let plan = profile::new_plan(spec, "one".into(), 1, settings(spec), vec![target]);
-    StudyFolder::create(root, &plan).unwrap()
+    let plan = profile::new_plan(spec, "one".into(), 1, vec![target]);
+    StudyFolder::create_for(root, &plan.id, &plan).unwrap()
 }
 
 /// Measures until `runs` runs have ended in this call.
