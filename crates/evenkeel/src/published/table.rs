@@ -89,38 +89,24 @@ fn grid(part: &Part, cells: &[&Cell<'_>], figures: &[&'static Figure], look: Loo
         .iter()
         .flat_map(|cell| hosts.iter().enumerate().map(|(at, host)| (*cell, host.as_str(), at == 0)))
         .collect();
-    let text = |head: &str, right: bool, of: &dyn Fn(&Cell<'_>, &str) -> String| GridColumn {
-        head: [head.to_owned(), String::new()],
-        right,
-        rank: 0,
-        places: rows.iter().map(|(cell, host, _)| Place::new(of(cell, host), Ink::Plain)).collect(),
+    let text = |head: &str, right, of: &dyn Fn(&Cell<'_>, &str) -> String| {
+        GridColumn::of(&rows, [head, ""], right, 0, |(cell, host, _)| of(cell, host))
     };
-    let mut columns: Vec<GridColumn> = part
-        .factors
-        .iter()
+    let factors = part.factors.iter();
+    let mut columns: Vec<GridColumn> = factors
         .map(|factor| text(&factor.name, factor.is_numeric(), &|cell, _| cell.level(&factor.name).to_owned()))
         .collect();
     if hosts.len() > 1 {
         columns.push(text("host", false, &|_, host| host.to_owned()));
     }
     columns.push(text("runs", true, &|cell, _| cell.runs.len().to_string()));
-    for (at, figure) in figures.iter().enumerate() {
-        let places = rows.iter().map(|(cell, host, is_first)| place(cell, figure, host, *is_first));
-        columns.push(GridColumn {
-            head: figure.head.map(str::to_owned),
-            right: true,
-            rank: at.saturating_sub(ALWAYS - 1).min(255) as u8,
-            places: places.collect(),
-        });
-    }
+    columns.extend(figures.iter().enumerate().map(|(at, figure)| {
+        let rank = at.saturating_sub(ALWAYS - 1).min(255) as u8;
+        GridColumn::of(&rows, figure.head, true, rank, |(cell, host, is_first)| {
+            shown(cell, figure, host, *is_first).map_or_else(|| Place::new("-", Ink::Soft), Place::from)
+        })
+    }));
     lines(columns, &[], look)
-}
-
-fn place(cell: &Cell<'_>, figure: &Figure, host: &str, is_first: bool) -> Place {
-    match shown(cell, figure, host, is_first) {
-        Some(text) => Place::new(text, Ink::Plain),
-        None => Place::new("-", Ink::Soft),
-    }
 }
 
 /// The figure of a host; that of the whole stands beside the first one.

@@ -78,8 +78,7 @@ fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look, wide: bool) -> Stri
     let columns = columns(&summary.cells);
     let shown = columns.iter().filter(|column| wide || column.is_usual);
     let mut grid: Vec<GridColumn> = shown.map(|column| grid_column(column, &sorted)).collect();
-    let places = sorted.iter().map(|cell| verdict(cell)).collect();
-    grid.push(GridColumn { head: ["state".to_owned(), String::new()], right: false, rank: 1, places });
+    grid.push(GridColumn::of(&sorted, ["state", ""], false, 1, |cell| verdict(cell)));
     let look = if wide { look } else { Look { width: look.width.min(TABLE), ..look } };
     lines(grid, &titles(plan, &sorted), look)
 }
@@ -103,12 +102,7 @@ fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
         text if text == format::ABSENT => Place::new("-", Ink::Soft),
         text => Place::new(compact(&text), if column.word == MEAN { Ink::Strong } else { Ink::Plain }),
     };
-    GridColumn {
-        head: [column.word.to_owned(), column.unit.to_owned()],
-        right: true,
-        rank: column.rank,
-        places: cells.iter().map(place).collect(),
-    }
+    GridColumn::of(cells, [column.word, column.unit], true, column.rank, place)
 }
 
 /// `1.2±0.1` and `1.2 (1.1-1.4)`: four response times with their intervals fit side by side.

@@ -1,10 +1,10 @@
 //! What larger buffer pools save, in the terminal.
 
 use super::Look;
-use super::grid::{GridColumn, Place, lines};
-use super::paint::{Ink, wrap};
+use super::grid::{GridColumn, lines};
+use super::paint::wrap;
 use crate::format;
-use evenkeel_study::profile::{Reduction, reductions};
+use evenkeel_study::profile::reductions;
 use evenkeel_study::store::format::{PlanFile, SummaryFile};
 
 /// A line for each pool and rate; nothing where the pool is no factor.
@@ -15,20 +15,14 @@ pub fn reduction(plan: &PlanFile, summary: &SummaryFile, look: Look) -> String {
     }
     let label =
         |series: usize| plan.series.get(series).map_or_else(String::new, |series| series.label.clone());
-    let column = |head: [&str; 2], rank, text: &dyn Fn(&Reduction) -> String| GridColumn {
-        head: head.map(str::to_owned),
-        right: true,
-        rank,
-        places: all.iter().map(|one| Place::new(text(one), Ink::Plain)).collect(),
-    };
     let titles: Vec<(usize, String)> = (0..all.len())
         .filter(|row| *row == 0 || all[row - 1].series != all[*row].series)
         .map(|row| (row, label(all[row].series)))
         .collect();
     let columns = vec![
-        column(["rate", "1/s"], 0, &|one| format::short(one.rate_per_s)),
-        column(["response less by", ""], 0, &format::saved),
-        column(["of it", "%"], 1, &format::saved_percent),
+        GridColumn::of(&all, ["rate", "1/s"], true, 0, |one| format::short(one.rate_per_s)),
+        GridColumn::of(&all, ["response less by", ""], true, 0, format::saved),
+        GridColumn::of(&all, ["of it", "%"], true, 1, format::saved_percent),
     ];
     let words =
         "What a larger buffer pool saves: response time with the smallest pool less that with this one";
