@@ -91,21 +91,13 @@ impl Study {
         let Some(own) = self.plan.series.get(series) else {
             return Look { hue: 0, marker: Marker::Circle, dashed: false };
         };
-        let firsts = self.firsts_of_groups();
-        let group = firsts.iter().position(|first| first.same_but_target(own)).unwrap_or(0);
-        let before = &self.plan.series[..series];
+        let (all, before) = (&self.plan.series, &self.plan.series[..series]);
+        let is_first =
+            |at: &usize| !all[..*at].iter().any(|earlier: &SeriesRecord| earlier.same_but_target(&all[*at]));
+        let mut firsts = (0..all.len()).filter(is_first);
+        let group = firsts.position(|first| all[first].same_but_target(own)).unwrap_or(0);
         let within = before.iter().filter(|other| other.same_but_target(own)).count();
         Look { hue: group % HUES, marker: Marker::numbered(group / HUES + within), dashed: within % 2 == 1 }
-    }
-
-    fn firsts_of_groups(&self) -> Vec<&SeriesRecord> {
-        let mut firsts: Vec<&SeriesRecord> = Vec::new();
-        for series in &self.plan.series {
-            if !firsts.iter().any(|first| first.same_but_target(series)) {
-                firsts.push(series);
-            }
-        }
-        firsts
     }
 
     /// The headline, where there is exactly one.
