@@ -7,7 +7,7 @@ use super::reduction::reduction;
 use crate::caveats::{Doubt, doubts, state};
 use crate::columns::{Column, MEAN, OPEN, columns};
 use crate::failed;
-use crate::format::{self, plain};
+use crate::format;
 use evenkeel_core::caveat::Severity;
 use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile};
 
@@ -22,17 +22,18 @@ pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: L
     let cells = cells(plan, summary, look, wide);
     let is_open = cells.contains('?');
     let cells = cells + &below(summary, runs, is_open, look);
-    let finding = failed::of_study(plan, summary, runs).map_or_else(String::new, |text| finding(&text, look));
+    let finding = failed::of_study(plan, summary, runs);
+    let finding = finding.map_or_else(String::new, |text| named("finding", Ink::Bad, &text, look));
     let saved = reduction(plan, summary, look);
     let parts = [finding, headlines(summary, look), cells, saved, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
 
-fn finding(text: &str, look: Look) -> String {
-    let name = "finding:";
-    let text = wrap(&plain(&format!("{name} {text}.")), look.width.min(PROSE), 2);
-    format!("{}{}\n", paint(name, Ink::Bad, look.colour), text.strip_prefix(name).unwrap_or_default())
+/// A text behind a name in colour.
+fn named(name: &str, ink: Ink, text: &str, look: Look) -> String {
+    let text = wrap(&format!("{name}: {text}."), look.width.min(PROSE), 2);
+    format!("{}{}\n", paint(name, ink, look.colour), text.strip_prefix(name).unwrap_or_default())
 }
 
 fn headlines(summary: &SummaryFile, look: Look) -> String {
@@ -145,15 +146,12 @@ fn one_doubt(doubt: &Doubt, look: Look) -> String {
     };
     let worst =
         if doubt.worst_at.is_empty() { String::new() } else { format!("worst at {}: ", doubt.worst_at) };
-    let text = format!("{name}: {}: {}; {worst}{}.", doubt.name, doubt.touches, doubt.seen);
-    let width = look.width.min(PROSE);
-    let text = wrap(&text, width, 2);
-    let rest = text.strip_prefix(name).unwrap_or_default();
+    let text = format!("{}: {}; {worst}{}", doubt.name, doubt.touches, doubt.seen);
     let remedy = match doubt.remedy.as_str() {
         "" => String::new(),
-        remedy => format!("  {}\n", wrap(remedy, width.saturating_sub(2), 2)),
+        remedy => format!("  {}\n", wrap(remedy, look.width.min(PROSE).saturating_sub(2), 2)),
     };
-    format!("{}{rest}\n{remedy}", paint(name, ink, look.colour))
+    named(name, ink, &text, look) + &remedy
 }
 
 #[cfg(test)]
