@@ -5,11 +5,9 @@
 use super::client::place;
 use super::page::Page;
 use anyhow::{Context, Result};
-use evenkeel_os::{Awaited, poll};
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Time for a client to close after its answer: who closes first while bytes of the other are unread takes away the
 /// answer's last bytes too.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How often the thread looks whether it should end.
+/// How often the thread looks for clients, and whether it should end.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A running server; it ends when this is dropped.
@@ -69,18 +67,12 @@ fn serve(listener: &TcpListener, answer: impl Fn(&str) -> Page + Send + 'static,
     let mut clients: VecDeque<(Arc<TcpStream>, JoinHandle<()>)> = VecDeque::new();
     while !stop.load(Ordering::Relaxed) {
         clients.retain(|(_, thread)| !thread.is_finished());
-        let stream = match listener.accept() {
-            Ok((stream, _)) => Arc::new(stream),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                poll(&[Awaited::Read(listener.as_fd())], NAP);
-                continue;
-            }
-            // Out of descriptors, or a client that left while it waited: later is better than never.
-            Err(_) => {
-                sleep(NAP);
-                continue;
-            }
+        // Nobody is there, no descriptor is left, or a client left while it waited: later is better than never.
+        let Ok((stream, _)) = listener.accept() else {
+            sleep(NAP);
+            continue;
         };
+        let stream = Arc::new(stream);
         if clients.len() >= CLIENTS
             && let Some((oldest, _)) = clients.pop_front()
         {
