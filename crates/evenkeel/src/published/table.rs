@@ -14,43 +14,32 @@ const ALWAYS: usize = 3;
 pub fn study(view: &Published<'_>, look: Look) -> String {
     let width = look.width.min(PROSE);
     let said = &view.said;
-    let mut out = format!("{}\n", paint(&wrap(&said.headline, width, 0), Ink::Strong, look.colour));
-    let published = format!("Published ({}): {}", said.source, said.published);
-    for text in [&published, &said.setting] {
-        out.push_str(&format!("{}\n", wrap(text, width, 0)));
-    }
-    out.push_str(&why(view, width));
+    let line = |text: &str, indent| wrap(text, width, indent) + "\n";
+    let mut out = paint(&wrap(&said.headline, width, 0), Ink::Strong, look.colour) + "\n";
+    out += &line(&format!("Published ({}): {}", said.source, said.published), 0);
+    out += &line(&said.setting, 0);
     if !said.verdicts.is_empty() {
-        out.push_str("\nPublished findings\n");
+        out += "\nWhy\n";
+    }
+    for verdict in &said.verdicts {
+        let (suspect, ruling) = (verdict.suspect.words(), verdict.ruling.words());
+        out += &line(&format!("{suspect}: {ruling}. {}", verdict.evidence), 2);
+    }
+    if !said.components.is_empty() {
+        out += "\nWhat makes runs vary\n";
+    }
+    out.extend(said.components.iter().map(|share| line(&share_words(share), 2)));
+    if !said.verdicts.is_empty() {
+        out += "\nPublished findings\n";
     }
     for finding in &said.findings {
         let text = format!("{}: {}. {}", finding.published, finding.outcome.words(), finding.here);
-        out.push_str(&format!("{}\n", wrap(text.trim_end(), width, 2)));
+        out += &line(text.trim_end(), 2);
     }
-    view.plan.parts.iter().for_each(|part| out.push_str(&of_part(view, part, look, width)));
-    out.push_str("\nMeans over runs ± half of the 95 % interval.\n");
+    out.extend(view.plan.parts.iter().map(|part| of_part(view, part, look, width)));
+    out += "\nMeans over runs ± half of the 95 % interval.\n";
     for caveat in &said.caveats {
-        let text = wrap(&format!("note: {caveat}"), width, 6);
-        out.push_str(&format!("{}\n", paint(&text, Ink::Soft, look.colour)));
-    }
-    out
-}
-
-fn why(view: &Published<'_>, width: usize) -> String {
-    let said = &view.said;
-    let verdict = |verdict: &evenkeel_core::why::Verdict| {
-        let text = format!("{}: {}. {}", verdict.suspect.words(), verdict.ruling.words(), verdict.evidence);
-        format!("{}\n", wrap(&text, width, 2))
-    };
-    let share = |share: &Share| format!("{}\n", wrap(&share_words(share), width, 2));
-    let mut out = String::new();
-    if !said.verdicts.is_empty() {
-        out.push_str("\nWhy\n");
-        out.extend(said.verdicts.iter().map(verdict));
-    }
-    if !said.components.is_empty() {
-        out.push_str("\nWhat makes runs vary\n");
-        out.extend(said.components.iter().map(share));
+        out += &(paint(&wrap(&format!("note: {caveat}"), width, 6), Ink::Soft, look.colour) + "\n");
     }
     out
 }
