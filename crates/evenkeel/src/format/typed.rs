@@ -1,4 +1,9 @@
-//! Commands as one types them.
+//! Commands as one types them, and headings.
+
+pub fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
 
 /// The command as one would type it: words with blanks or signs of the shell are quoted.
 pub fn command(words: &[String]) -> String {
