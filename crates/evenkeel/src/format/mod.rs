@@ -9,4 +9,4 @@ pub use evenkeel_study::format::*;
 pub use parts::parts;
 pub use reduction::{saved, saved_percent};
 pub use sensed::{generator, sensed};
-pub use typed::{capital, command};
+pub use typed::{capital, command, distinct};

@@ -6,6 +6,7 @@
 
 use super::{Published, estimates};
 use crate::export::Columns;
+use crate::format::distinct;
 use evenkeel_study::harness::Cell;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,12 +45,9 @@ pub fn runs(view: &Published<'_>) -> String {
 fn identity(view: &Published<'_>) -> Columns {
     let mut columns = Columns::default();
     columns.own(&["study", "part"]);
-    let mut names: Vec<&str> = Vec::new();
-    for factor in view.plan.parts.iter().flat_map(|part| &part.factors) {
-        if !names.contains(&factor.name.as_str()) {
-            names.push(&factor.name);
-            columns.at(&factor.name, &["levels", &factor.name]);
-        }
+    let factors = view.plan.parts.iter().flat_map(|part| &part.factors);
+    for name in distinct(factors.map(|factor| factor.name.as_str())) {
+        columns.at(name, &["levels", name]);
     }
     columns
 }

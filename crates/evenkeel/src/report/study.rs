@@ -3,6 +3,7 @@
 use super::chart::Marker;
 use super::details::Details;
 use crate::config;
+use crate::format::distinct;
 use crate::study::comparison::{self, Wording};
 use evenkeel_study::compare::Side;
 use evenkeel_study::profile::{standing, summarise};
@@ -110,13 +111,7 @@ impl Study {
 
     /// Names of the workloads, each once, in the order of the series.
     pub fn workloads(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for series in &self.plan.series {
-            if !names.contains(&series.workload.as_str()) {
-                names.push(&series.workload);
-            }
-        }
-        names
+        distinct(self.plan.series.iter().map(|series| series.workload.as_str()))
     }
 }
 

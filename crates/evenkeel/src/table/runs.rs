@@ -4,7 +4,7 @@ use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint};
 use crate::failed;
-use crate::format::{self, plain};
+use crate::format::{self, distinct, plain};
 use evenkeel_core::digits::{between, ceiling, floor};
 use evenkeel_study::store::format::{PlanFile, SummaryFile};
 
@@ -56,9 +56,13 @@ pub fn runs(studies: &[ListedStudy], look: Look) -> String {
         }),
         column("workload", 2, |study| match &study.published {
             Some(published) => format!("study of {}", published.kind).into(),
-            None => of_plan(study, |plan| each(plan.series.iter().map(|s| &s.workload))),
+            None => {
+                of_plan(study, |plan| distinct(plan.series.iter().map(|s| s.workload.as_str())).join(", "))
+            }
         }),
-        column("target", 5, |study| of_plan(study, |plan| each(plan.targets.iter().map(|t| &t.url)))),
+        column("target", 5, |study| {
+            of_plan(study, |plan| distinct(plan.targets.iter().map(|t| t.url.as_str())).join(", "))
+        }),
         column("runs", 3, |study| progress(study).into()),
         column("carries", 1, |study| carries(study.summary.as_ref()).into()),
         column("trusted CPU use", 2, |study| trusted(study.summary.as_ref()).into()),
@@ -77,16 +81,6 @@ pub fn damage(study: &str, damage: &Damage, look: Look) -> String {
 
 fn of_plan(study: &ListedStudy, of: fn(&PlanFile) -> String) -> Place {
     study.plan.as_ref().map_or_else(|| "-".to_owned(), of).into()
-}
-
-fn each<'a>(names: impl Iterator<Item = &'a String>) -> String {
-    let mut each: Vec<&str> = Vec::new();
-    for name in names {
-        if !each.contains(&name.as_str()) {
-            each.push(name);
-        }
-    }
-    each.join(", ")
 }
 
 fn progress(study: &ListedStudy) -> String {
