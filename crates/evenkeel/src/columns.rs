@@ -28,26 +28,21 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
         response(cells, ("p99.9", 5), |cell| &cell.p999_ms, format::estimate_beside),
         column(("CPU use", "%", 1), |cell| format::estimate(&no_finer(&cell.theta_percent), 1.0)).usual(),
     ];
-    let lag_unit = unit(cells, |cell| &cell.lag_p99_ms);
-    columns.extend(means(cells, ("lag p99", 4), |cell| &cell.lag_p99_ms, lag_unit));
-    if cells.iter().any(|cell| cell.session_wait_ms.mean > 0.0) {
-        let unit = unit(cells, |cell| &cell.session_wait_ms);
-        columns.extend(means(cells, ("session wait", 4), |cell| &cell.session_wait_ms, unit));
-    }
+    let delay_unit = unit(cells, |cell| Some(&cell.mu_ms));
+    let waits = cells.iter().any(|cell| cell.session_wait_ms.mean > 0.0);
+    columns.extend(figure(cells, ("lag p99", 4), None, |cell| Some(&cell.lag_p99_ms), mean));
+    columns.extend(
+        figure(cells, ("session wait", 4), None, |cell| Some(&cell.session_wait_ms), mean).filter(|_| waits),
+    );
     if cells.iter().any(|cell| cell.pool_reads_per_request.is_some()) {
         columns.push(column(("reads", "per request", 7), |cell| {
-            mean(cell.pool_reads_per_request.as_ref(), 1.0)
+            cell.pool_reads_per_request.as_ref().map_or_else(absent, |reads| mean(reads, 1.0))
         }));
     }
     columns.extend(of_part(cells, READ_TIME));
-    let delay_unit = unit(cells, |cell| &cell.mu_ms);
-    if cells.iter().any(|cell| cell.mu_ms.n > 0) {
-        columns.push(column(("probe delay", delay_unit.symbol(), 8), move |cell| {
-            format::estimate(&cell.mu_ms, delay_unit.per_ms())
-        }));
-    }
+    columns.extend(figure(cells, ("probe delay", 8), delay_unit, |cell| Some(&cell.mu_ms), format::estimate));
     // In the unit of the delay that it is a part of.
-    columns.extend(means(cells, ("CPU wait", 9), |cell| &cell.probe_wait_ms, delay_unit));
+    columns.extend(figure(cells, ("CPU wait", 9), delay_unit, |cell| Some(&cell.probe_wait_ms), mean));
     columns.extend(PARTS.into_iter().filter_map(|part| of_part(cells, part)));
     if cells.iter().any(|cell| cell.target_spread_ms.is_some()) {
         columns.push(column(("spread", "ms", 7), |cell| {
@@ -88,16 +83,9 @@ fn no_finer(theta: &EstimateRecord) -> EstimateRecord {
 /// What a read of the disk takes, as the server waits for it.
 const READ_TIME: (&str, &str, u8) = (READ_MS, "disk read", 8);
 
-/// A column of one figure, each with its own unit; `None` where no cell has it.
+/// A column of a figure of the server.
 fn of_part(cells: &[CellSummary], (name, word, rank): (&'static str, &'static str, u8)) -> Option<Column> {
-    let figure = move |cell: &CellSummary| cell.server.get(name).cloned();
-    let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(&figure(cell)?)).collect();
-    means.sort_by(f64::total_cmp);
-    let unit = TimeUnit::suiting(*means.get(means.len() / 2)?);
-    let scale = unit.per_ms();
-    let text =
-        move |cell: &CellSummary| figure(cell).map_or_else(absent, |part| format::estimate(&part, scale));
-    Some(column((word, unit.symbol(), rank), text))
+    figure(cells, (word, rank), None, move |cell| cell.server.get(name), format::estimate)
 }
 
 fn column(
@@ -113,14 +101,18 @@ impl Column {
     }
 }
 
-fn means(
+/// A column of times in a unit that is given, or that suits them; `None` where no cell has any.
+fn figure(
     cells: &[CellSummary],
     (word, rank): (&'static str, u8),
-    of: fn(&CellSummary) -> &EstimateRecord,
-    unit: TimeUnit,
+    given: Option<TimeUnit>,
+    of: impl Fn(&CellSummary) -> Option<&EstimateRecord> + Copy + 'static,
+    words: fn(&EstimateRecord, f64) -> String,
 ) -> Option<Column> {
-    let text = move |cell: &CellSummary| mean(Some(of(cell)), unit.per_ms());
-    cells.iter().any(|cell| of(cell).n > 0).then(|| column((word, unit.symbol(), rank), text))
+    let own = unit(cells, of)?;
+    let unit = given.unwrap_or(own);
+    let text = move |cell: &CellSummary| of(cell).map_or_else(absent, |one| words(one, unit.per_ms()));
+    Some(column((word, unit.symbol(), rank), text))
 }
 
 /// Whether neighbours took enough to show beside the raw figure what is left without them.
@@ -131,13 +123,13 @@ fn was_disturbed(cell: &CellSummary) -> bool {
 /// Tau of the requests that arrived outside of bursts of the neighbours, and the share of the time that this is; in the unit of tau. The
 /// queue that a burst left behind is still in it, so that it lies between the raw tau and that of a machine without neighbours.
 fn undisturbed(cells: &[CellSummary]) -> Column {
-    let unit = unit(cells, |cell| &cell.tau_ms);
+    let unit = unit(cells, |cell| Some(&cell.tau_ms)).unwrap_or(TimeUnit::Milliseconds);
     let scale = unit.per_ms();
     column(("mean outside bursts", unit.symbol(), 5), move |cell| {
         let text = cell.undisturbed.as_ref().map(|record| {
             let share = format::percent(record.coverage_percent);
             let tau = match cell.lower_bound {
-                true => format!("≥ {}", mean(Some(&record.tau_ms), scale)),
+                true => format!("≥ {}", mean(&record.tau_ms, scale)),
                 false => format::estimate(&record.tau_ms, scale),
             };
             format!("{tau} in {share} of the time")
@@ -152,12 +144,12 @@ fn response(
     of: fn(&CellSummary) -> &EstimateRecord,
     words: fn(&EstimateRecord, f64) -> String,
 ) -> Column {
-    let unit = unit(cells, of);
+    let unit = unit(cells, |cell| Some(of(cell))).unwrap_or(TimeUnit::Milliseconds);
     let scale = unit.per_ms();
     column((word, unit.symbol(), rank), move |cell| {
         match cell.lower_bound && format::mean(of(cell)).is_some() {
             // The interval of a lower bound bounds nothing.
-            true => format!("≥ {}", mean(Some(of(cell)), scale)),
+            true => format!("≥ {}", mean(of(cell), scale)),
             // Runs are too few or too short for either end.
             false if of(cell).n > 0 && of(cell).low.is_none() => format!("{} (?)", words(of(cell), scale)),
             false => words(of(cell), scale),
@@ -165,8 +157,8 @@ fn response(
     })
 }
 
-fn mean(estimate: Option<&EstimateRecord>, scale: f64) -> String {
-    let value = estimate.and_then(format::mean);
+fn mean(estimate: &EstimateRecord, scale: f64) -> String {
+    let value = format::mean(estimate);
     value.map_or_else(absent, |value| format::significant(value * scale, format::BESIDE_DIGITS))
 }
 
@@ -174,11 +166,11 @@ fn absent() -> String {
     format::ABSENT.to_owned()
 }
 
-/// The unit that suits the middle of a column, so that one unstable cell does not turn all into seconds.
-pub fn unit(cells: &[CellSummary], of: fn(&CellSummary) -> &EstimateRecord) -> TimeUnit {
-    let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(of(cell))).collect();
+/// The unit that suits the middle of a column, so that one unstable cell does not turn all into seconds; `None` where no cell has it.
+pub fn unit(cells: &[CellSummary], of: impl Fn(&CellSummary) -> Option<&EstimateRecord>) -> Option<TimeUnit> {
+    let mut means: Vec<f64> = cells.iter().filter_map(|cell| format::mean(of(cell)?)).collect();
     means.sort_by(f64::total_cmp);
-    means.get(means.len() / 2).map_or(TimeUnit::Milliseconds, |middle| TimeUnit::suiting(*middle))
+    means.get(means.len() / 2).map(|middle| TimeUnit::suiting(*middle))
 }
 
 #[cfg(test)]

@@ -11,13 +11,16 @@ const WIDE: usize = 200;
 
 pub fn look() -> Look {
     let terminal = std::io::stdout().is_terminal();
-    let width = if terminal { console_width() } else { WIDE };
-    Look { width, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+    let width = if terminal { console_size().0 } else { WIDE };
+    Look { width, colour: terminal && may_colour() }
 }
 
 pub fn look_at_errors() -> Look {
-    let colour = std::io::stderr().is_terminal();
-    Look { width: WIDE, colour: colour && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
+    Look { width: WIDE, colour: std::io::stderr().is_terminal() && may_colour() }
+}
+
+fn may_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 pub fn mode(session: &Session, json: bool) -> Mode {
@@ -27,10 +30,6 @@ pub fn mode(session: &Session, json: bool) -> Mode {
         (.., true) => Mode::Live,
         (.., false) => Mode::Lines,
     }
-}
-
-fn console_width() -> usize {
-    console_size().0
 }
 
 /// Columns and rows of the terminal; 80 and 24 where nobody says.

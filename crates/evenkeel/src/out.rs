@@ -81,22 +81,16 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// The same with our own colours.
 fn coloured(text: &str) -> Cow<'_, str> {
-    let Some(mut at) = text.find(is_odd) else { return masked(text.into()) };
-    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
-    loop {
-        let (before, odd) = rest.split_at(at);
-        kept.push_str(before);
-        let ink = INKS.iter().find(|ink| odd.starts_with(**ink)).copied().unwrap_or_default();
-        kept.push_str(ink);
-        let length = if ink.is_empty() { odd.chars().next().map_or(0, char::len_utf8) } else { ink.len() };
-        rest = &odd[length..];
-        at = match rest.find(is_odd) {
-            Some(at) => at,
-            None => break,
-        };
+    let mut kept = String::with_capacity(text.len());
+    for (at, piece) in text.split('\u{1b}').enumerate() {
+        // Behind the first piece each begins where an escape was.
+        if at > 0 && INKS.iter().any(|ink| piece.starts_with(&ink[1..])) {
+            kept.push('\u{1b}');
+        }
+        kept.push_str(&piece.replace(is_odd, ""));
     }
-    kept.push_str(rest);
     masked(kept.into())
 }
 

@@ -5,6 +5,7 @@ use crate::format;
 use evenkeel_core::caveat::{Cause, Caveat, Severity, cause};
 use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// `pool 20 %, insert layout, a, 40/s` or, with one series, `40/s`.
 pub fn cell_name(plan: &PlanFile, cell: &CellSummary) -> String {
@@ -144,12 +145,7 @@ fn weight(seen: &Seen<'_>) -> (Reverse<Severity>, usize, f64) {
 
 /// Of a cause that nobody has described, its code in words.
 fn name(known: Option<&Cause>, code: &str) -> String {
-    let in_words = || {
-        let mut letters = code.chars();
-        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-        first.into_iter().chain(letters).map(|letter| if letter == '-' { ' ' } else { letter }).collect()
-    };
-    known.map_or_else(in_words, |cause| cause.name.to_owned())
+    known.map_or_else(|| format::capital(&code.replace('-', " ")), |cause| cause.name.to_owned())
 }
 
 fn cells_of<'a>(group: &[Seen<'a>]) -> Vec<&'a CellSummary> {
@@ -168,15 +164,10 @@ fn runs_touched(group: &[Seen<'_>]) -> usize {
         return usize::MAX;
     }
     let of_cell = |cell: &CellSummary| {
-        let of_cell: Vec<_> =
-            group.iter().filter(|seen| seen.cell.is_some_and(|own| own.cell == cell.cell)).collect();
-        if of_cell.iter().any(|seen| seen.run.is_none()) {
-            return cell.runs as usize;
-        }
-        let mut repeats: Vec<u32> = of_cell.iter().filter_map(|seen| seen.run).collect();
-        repeats.sort_unstable();
-        repeats.dedup();
-        repeats.len()
+        let own = group.iter().filter(|seen| seen.cell.is_some_and(|own| own.cell == cell.cell));
+        // All of them, where one is about all.
+        let repeats: Option<BTreeSet<u32>> = own.map(|seen| seen.run).collect();
+        repeats.map_or(cell.runs as usize, |repeats| repeats.len())
     };
     cells_of(group).into_iter().map(of_cell).sum()
 }

@@ -13,9 +13,9 @@ use std::process::ExitCode;
 /// Flags of `evenkeel layout`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-It reads .ibd files of a stopped server, or of tables held by FLUSH TABLES ... FOR EXPORT; the ibdata1 of a stopped server; a \
-whole data directory; and a sandbox. A running sandbox holds its tables one by one while they are read. Names of indexes come \
-from the dictionary in ibdata1 or from the running sandbox; otherwise indexes have numbers. Nothing is written.
+It reads .ibd files, the ibdata1 or the whole data directory of a stopped server, and a sandbox. A running \
+sandbox holds its tables one by one while they are read. Names of indexes come from the dictionary in ibdata1 or from \
+the running sandbox; otherwise indexes have numbers. Nothing is written.
 
   in order   share of leaves whose successor in key order is the next page of the file; 1 after a
              bulk load

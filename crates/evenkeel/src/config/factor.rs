@@ -3,12 +3,13 @@
 use super::units;
 use anyhow::{Context, Result, bail};
 use evenkeel_lab::data::Via;
+use evenkeel_study::profile::PoolSize;
 
 /// What changes between series besides the rate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Factor {
     /// Size of the buffer pool.
-    BufferPool(Vec<Pool>),
+    BufferPool(Vec<PoolSize>),
     /// How the data came in.
     Layout(Vec<Layout>),
     /// Whether tables share a file (`true`) or have files of their own.
@@ -26,15 +27,6 @@ pub enum Layout {
     Via(Via),
     /// Copied file by file from the server of the level before it.
     Copy,
-}
-
-/// One level of the buffer pool.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pool {
-    /// Percent of the tables and indexes that the workload uses.
-    Percent(f64),
-    /// This many bytes.
-    Bytes(u64),
 }
 
 const LEVELS: usize = 5;
@@ -104,7 +96,7 @@ fn tablespaces(levels: &str) -> Result<Vec<bool>> {
 }
 
 /// `20%..100%` (five levels evenly apart), `20%..100%:10%` (with a step), or a list of levels.
-fn pools(levels: &str) -> Result<Vec<Pool>> {
+fn pools(levels: &str) -> Result<Vec<PoolSize>> {
     if let Some((low, rest)) = levels.split_once("..") {
         let (high, step) = rest.split_once(':').map_or((rest, None), |(high, step)| (high, Some(step)));
         let (low, high) = (percent(low)?, percent(high)?);
@@ -115,16 +107,16 @@ fn pools(levels: &str) -> Result<Vec<Pool>> {
         let Some(count) = units::steps(low, high, step, LEVELS_MAX) else {
             bail!("from {low} % to {high} % by {step} % are more than {LEVELS_MAX} levels");
         };
-        return Ok((0..count).map(|level| Pool::Percent(low + step * level as f64)).collect());
+        return Ok((0..count).map(|level| PoolSize::Percent(low + step * level as f64)).collect());
     }
     levels.split(',').map(|level| pool(level.trim())).collect()
 }
 
-fn pool(level: &str) -> Result<Pool> {
+fn pool(level: &str) -> Result<PoolSize> {
     if level.ends_with('%') {
-        percent(level).map(Pool::Percent)
+        percent(level).map(PoolSize::Percent)
     } else {
-        units::bytes(level).map(Pool::Bytes)
+        units::bytes(level).map(PoolSize::Bytes)
     }
 }
 
@@ -143,7 +135,7 @@ mod tests {
     fn levels_can_be_listed_or_stepped() {
         assert_eq!(
             parse("buffer-pool=20%,64M").unwrap(),
-            Factor::BufferPool(vec![Pool::Percent(20.0), Pool::Bytes(64 << 20)])
+            Factor::BufferPool(vec![PoolSize::Percent(20.0), PoolSize::Bytes(64 << 20)])
         );
         let Factor::BufferPool(pools) = parse("buffer-pool=10%..40%:10%").unwrap() else {
             panic!("not a pool")

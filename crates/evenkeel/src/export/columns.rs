@@ -1,92 +1,54 @@
-//! Named columns of a table, each a function from a record to a field.
+//! Tables of CSV, whose fields are values of the rows in JSON.
 
-use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::csv::field;
-use evenkeel_study::store::format::{CountsRecord, EstimateRecord, TimesRecord};
-use std::collections::BTreeSet;
+use serde_json::Value;
 
-type Part<R, V> = (&'static str, fn(&R) -> V);
+/// Columns in their order: the name of each, and the keys that lead to its value.
+#[derive(Default)]
+pub struct Columns(Vec<(String, Vec<String>)>);
 
-type Field<'a, T> = Box<dyn Fn(&T) -> String + 'a>;
-
-/// Columns in their order.
-pub struct Columns<'a, T>(Vec<(String, Field<'a, T>)>);
-
-impl<T> Default for Columns<'_, T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<'a, T: 'a> Columns<'a, T> {
-    /// A text, quoted where it must be. A spreadsheet does not take it for a formula.
-    pub fn text(&mut self, name: &str, of: impl Fn(&T) -> String + 'a) {
-        self.0.push((name.to_owned(), Box::new(move |row| field(&of(row)))));
+impl Columns {
+    pub fn at(&mut self, name: impl Into<String>, keys: &[&str]) {
+        self.0.push((name.into(), keys.iter().map(|key| (*key).to_owned()).collect()));
     }
 
-    /// A number; empty where there is none.
-    pub fn number(&mut self, name: &str, of: impl Fn(&T) -> Option<f64> + 'a) {
-        let finite = move |row: &T| of(row).filter(|value| value.is_finite());
-        let text = move |row: &T| finite(row).map_or_else(String::new, |value| value.to_string());
-        self.0.push((name.to_owned(), Box::new(text)));
+    /// Columns whose names are the keys of a row.
+    pub fn own(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| self.at(*name, &[name]));
     }
 
-    pub fn estimate(&mut self, name: &str, of: impl Fn(&T) -> Option<&EstimateRecord> + Copy + 'a) {
-        let values: [Part<EstimateRecord, Option<f64>>; 4] = [
-            ("mean", |estimate| Some(estimate.mean)),
-            ("se", |estimate| estimate.se),
-            ("low", |estimate| estimate.low),
-            ("high", |estimate| estimate.high),
-        ];
-        for (part, value) in values {
-            self.number(&format!("{name}_{part}"), move |row| {
-                of(row).filter(|estimate| estimate.n > 0).and_then(value)
-            });
+    /// Four columns of a mean over runs.
+    pub fn estimate(&mut self, name: &str, keys: &[&str]) {
+        for part in ["mean", "se", "low", "high"] {
+            self.at(format!("{name}_{part}"), &[keys, &[part]].concat());
         }
     }
 
-    /// Seven columns of a distribution; empty where it has no values.
-    pub fn times(&mut self, name: &str, of: fn(&T) -> &TimesRecord) {
-        let statistics: [Part<TimesRecord, f64>; 7] = [
-            ("mean", |times| times.mean_ms),
-            ("p50", |times| times.p50_ms),
-            ("p90", |times| times.p90_ms),
-            ("p95", |times| times.p95_ms),
-            ("p99", |times| times.p99_ms),
-            ("p999", |times| times.p999_ms),
-            ("max", |times| times.max_ms),
-        ];
-        for (statistic, value) in statistics {
-            self.number(&format!("{name}_{statistic}_ms"), move |row| {
-                Some(of(row)).filter(|times| times.count > 0).map(value)
-            });
+    /// Seven columns of a distribution.
+    pub fn times(&mut self, name: &str) {
+        for statistic in ["mean_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms"] {
+            self.at(format!("{name}_{statistic}"), &[name, statistic]);
         }
-    }
-
-    pub fn counts(&mut self, of: fn(&T) -> &CountsRecord) {
-        self.text("arrivals", move |row| of(row).arrivals.to_string());
-        self.text("completed", move |row| of(row).completed.to_string());
-        self.text("failed", move |row| of(row).failed.values().sum::<u64>().to_string());
-        self.text("timed_out", move |row| of(row).timed_out.to_string());
-        self.text("unsent", move |row| of(row).unsent.to_string());
-    }
-
-    pub fn caveats(&mut self, of: fn(&T) -> &Vec<Caveat>) {
-        self.text("caveats", move |row| {
-            let codes: BTreeSet<&str> = of(row).iter().map(|caveat| &*caveat.code).collect();
-            codes.into_iter().collect::<Vec<_>>().join(" ")
-        });
     }
 
     /// The line of names, some of which are from the run's own file, then a line for each row.
-    pub fn table(&self, rows: &[T]) -> String {
-        let names: Vec<String> = self.0.iter().map(|(name, _)| field(name)).collect();
-        let mut out = format!("{}\n", names.join(","));
-        for row in rows {
-            let fields: Vec<String> = self.0.iter().map(|(_, of)| of(row)).collect();
-            out.push_str(&fields.join(","));
-            out.push('\n');
-        }
+    pub fn table(&self, rows: impl Iterator<Item = Value>) -> String {
+        let line = |fields: Vec<String>| fields.join(",") + "\n";
+        let mut out = line(self.0.iter().map(|(name, _)| field(name)).collect());
+        out.extend(rows.map(|row| line(self.0.iter().map(|(_, keys)| value(&row, keys)).collect())));
         out
+    }
+}
+
+/// A text is quoted where it must be, and no formula for a spreadsheet; what is absent, or no number, is an empty field.
+fn value(row: &Value, keys: &[String]) -> String {
+    match keys.iter().try_fold(row, |value, key| value.get(key)) {
+        Some(Value::String(text)) => field(text),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        Some(Value::Number(number)) => match (number.as_u64(), number.as_f64()) {
+            (Some(whole), _) => whole.to_string(),
+            (None, number) => number.map_or_else(String::new, |number| number.to_string()),
+        },
+        _ => String::new(),
     }
 }

@@ -1,113 +1,82 @@
 //! Tables of cells and runs (RFC 4180, lines ended by a line feed). The columns are listed in the parent.
 
 use super::columns::Columns;
+use evenkeel_core::caveat::Caveat;
 use evenkeel_study::profile::{COUNTERS_PER_REQUEST, server_measures};
-use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SeriesRecord, SummaryFile};
+use evenkeel_study::store::format::{CellSummary, CountsRecord, PlanFile, RunFile, SummaryFile};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// A line for each cell, below a line of column names.
 pub fn cells(plan: &PlanFile, summary: &SummaryFile) -> String {
-    cell_columns(plan, &summary.cells).table(&summary.cells)
+    let mut columns = identity();
+    columns.own(&["runs", "stability", "lower_bound", "valid"]);
+    let means = ["tau_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms"];
+    let further = ["throughput_per_s", "theta_percent", "lag_p99_ms", "pool_reads_per_request"];
+    means.iter().chain(&further).for_each(|name| columns.estimate(name, &[name]));
+    columns.own(&["target_spread_ms"]);
+    counts(&mut columns);
+    columns.own(&["caveats"]);
+    columns.estimate("mu_ms", &["mu_ms"]);
+    // The reads of the buffer pool have their columns above.
+    let names: BTreeSet<&String> = summary.cells.iter().flat_map(|cell| cell.server.keys()).collect();
+    for name in names.into_iter().filter(|name| *name != "pool_reads_per_request") {
+        columns.estimate(name, &["server", name]);
+    }
+    columns.own(&["attempts_set_aside"]);
+    columns.estimate("session_wait_ms", &["session_wait_ms"]);
+    columns.estimate("probe_wait_ms", &["probe_wait_ms"]);
+    columns.estimate("tau_undisturbed_ms", &["undisturbed", "tau_ms"]);
+    columns.at("undisturbed_percent", &["undisturbed", "coverage_percent"]);
+    let row = |cell: &CellSummary| row(plan, cell, Some(cell.series), &cell.counts, &cell.caveats);
+    columns.table(summary.cells.iter().map(row))
 }
 
 pub fn runs(plan: &PlanFile, runs: &[RunFile]) -> String {
-    run_columns(plan, runs).table(runs)
-}
-
-fn cell_columns<'a>(plan: &'a PlanFile, cells: &'a [CellSummary]) -> Columns<'a, CellSummary> {
-    let mut columns = Columns::default();
-    identity(&mut columns, plan, |_, cell: &CellSummary| {
-        (cell.cell, Some(cell.series), Some(cell.rate_per_s))
-    });
-    columns.text("runs", |cell| cell.runs.to_string());
-    columns.text("stability", |cell| cell.stability.to_string());
-    columns.text("lower_bound", |cell| cell.lower_bound.to_string());
-    columns.text("valid", |cell| cell.valid.to_string());
-    columns.estimate("tau_ms", |cell| Some(&cell.tau_ms));
-    columns.estimate("p50_ms", |cell| Some(&cell.p50_ms));
-    columns.estimate("p90_ms", |cell| Some(&cell.p90_ms));
-    columns.estimate("p95_ms", |cell| Some(&cell.p95_ms));
-    columns.estimate("p99_ms", |cell| Some(&cell.p99_ms));
-    columns.estimate("p999_ms", |cell| Some(&cell.p999_ms));
-    columns.estimate("throughput_per_s", |cell| Some(&cell.throughput_per_s));
-    columns.estimate("theta_percent", |cell| Some(&cell.theta_percent));
-    columns.estimate("lag_p99_ms", |cell| Some(&cell.lag_p99_ms));
-    columns.estimate("pool_reads_per_request", |cell| cell.pool_reads_per_request.as_ref());
-    columns.number("target_spread_ms", |cell| cell.target_spread_ms);
-    columns.counts(|cell| &cell.counts);
-    columns.caveats(|cell| &cell.caveats);
-    columns.estimate("mu_ms", |cell| Some(&cell.mu_ms));
-    // The reads of the buffer pool have their columns above.
-    let names: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.server.keys()).collect();
-    for name in names.into_iter().filter(|name| *name != "pool_reads_per_request") {
-        columns.estimate(name, move |cell| cell.server.get(name));
+    let mut columns = identity();
+    columns.own(&["repeat", "order", "started_unix_s", "seed", "measured_s", "stability", "lower_bound"]);
+    columns.own(&["throughput_per_s"]);
+    counts(&mut columns);
+    columns.own(&["backlog_at_end", "sessions_max", "reconnects"]);
+    ["response", "service", "first_byte", "lag", "session_wait"].iter().for_each(|name| columns.times(name));
+    columns.own(&["tau_batch_se_ms", "batch_autocorrelation"]);
+    columns.at("theta_percent", &["theta", "total_percent"]);
+    for name in ["user_percent", "system_percent", "iowait_percent", "steal_percent"] {
+        columns.at(name, &["theta", name]);
     }
-    columns.text("attempts_set_aside", |cell| cell.attempts_set_aside.to_string());
-    columns.estimate("session_wait_ms", |cell| Some(&cell.session_wait_ms));
-    columns.estimate("probe_wait_ms", |cell| Some(&cell.probe_wait_ms));
-    columns.estimate("tau_undisturbed_ms", |cell| Some(&cell.undisturbed.as_ref()?.tau_ms));
-    columns.number("undisturbed_percent", |cell| Some(cell.undisturbed.as_ref()?.coverage_percent));
-    columns
-}
-
-fn run_columns<'a>(plan: &'a PlanFile, runs: &'a [RunFile]) -> Columns<'a, RunFile> {
-    let mut columns = Columns::default();
-    identity(&mut columns, plan, |plan, run: &RunFile| {
-        let cell = plan.cells.iter().find(|cell| cell.id == run.cell);
-        (run.cell, cell.map(|cell| cell.series), cell.map(|cell| cell.rate_per_s))
-    });
-    columns.text("repeat", |run| run.repeat.to_string());
-    columns.text("order", |run| run.order.to_string());
-    columns.text("started_unix_s", |run| run.started_unix_s.to_string());
-    columns.text("seed", |run| run.seed.to_string());
-    columns.number("measured_s", |run| Some(run.measured_s));
-    columns.text("stability", |run| run.stability.to_string());
-    columns.text("lower_bound", |run| run.lower_bound.to_string());
-    columns.number("throughput_per_s", |run| Some(run.throughput_per_s));
-    columns.counts(|run| &run.counts);
-    columns.text("backlog_at_end", |run| run.backlog_at_end.to_string());
-    columns.text("sessions_max", |run| run.sessions_max.to_string());
-    columns.text("reconnects", |run| run.reconnects.to_string());
-    columns.times("response", |run| &run.response);
-    columns.times("service", |run| &run.service);
-    columns.times("first_byte", |run| &run.first_byte);
-    columns.times("lag", |run| &run.lag);
-    columns.times("session_wait", |run| &run.session_wait);
-    columns.number("tau_batch_se_ms", |run| run.tau_batch_se_ms);
-    columns.number("batch_autocorrelation", |run| run.batch_autocorrelation);
-    machine(&mut columns);
-    columns.caveats(|run| &run.caveats);
-    server(&mut columns, runs);
-    columns.text("attempt", |run| run.attempt.to_string());
-    columns.text("attempts_set_aside", |run| run.set_aside.len().to_string());
-    columns.number("probe_wait_ms_mean", |run| Some(run.probe_wait_ms.as_ref()?.mean));
-    columns.number("status_stretch_s", |run| Some(run.status_stretch.as_ref()?.seconds));
-    columns.number("status_stretch_requests", |run| run.status_stretch.as_ref()?.requests);
-    columns.number("status_slack_s", |run| Some(run.status_stretch.as_ref()?.slack_s));
-    for name in further(runs) {
-        columns.number(name, move |run| server_measures(run).get(name).copied());
+    columns.at("sensed_by", &["sensed", "by"]);
+    columns.own(&["generator_cpu_percent", "other_load_percent", "generator_switches_per_request"]);
+    columns.own(&["caveats"]);
+    for (name, part) in [("mu_ms_mean", "mean"), ("mu_ms_se", "se"), ("mu_probes", "n")] {
+        columns.at(name, &["mu_ms", part]);
     }
-    for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
-        columns.number(&format!("sense_{name}"), move |run| run.sense.get(name).copied());
-    }
-    columns
-}
-
-/// Probe delay, what the server did per request, the counters behind it, and gauges.
-fn server<'a>(columns: &mut Columns<'a, RunFile>, runs: &'a [RunFile]) {
-    columns.number("mu_ms_mean", |run| Some(run.mu_ms.as_ref()?.mean));
-    columns.number("mu_ms_se", |run| run.mu_ms.as_ref()?.se);
-    columns.number("mu_probes", |run| Some(f64::from(run.mu_ms.as_ref()?.n)));
-    for (name, _) in COUNTERS_PER_REQUEST {
-        columns.number(name, move |run| server_measures(run).get(name).copied());
-    }
+    // What the server did per request, the counters behind it, and gauges.
+    COUNTERS_PER_REQUEST.iter().for_each(|(name, _)| columns.at(*name, &["measures", name]));
     for name in COUNTERS_PER_REQUEST.iter().flat_map(|(_, counters)| *counters) {
-        columns.number(&format!("status_{name}"), move |run| run.status.get(*name).copied());
+        columns.at(format!("status_{name}"), &["status", name]);
     }
     for name in runs.iter().flat_map(|run| run.gauges.keys()).collect::<BTreeSet<_>>() {
-        columns.number(&format!("gauge_{name}_mean"), move |run| Some(run.gauges.get(name)?.mean));
-        columns.number(&format!("gauge_{name}_max"), move |run| Some(run.gauges.get(name)?.max));
+        columns.at(format!("gauge_{name}_mean"), &["gauges", name, "mean"]);
+        columns.at(format!("gauge_{name}_max"), &["gauges", name, "max"]);
     }
+    columns.own(&["attempt", "attempts_set_aside"]);
+    columns.at("probe_wait_ms_mean", &["probe_wait_ms", "mean"]);
+    for (name, part) in [("stretch_s", "seconds"), ("stretch_requests", "requests"), ("slack_s", "slack_s")] {
+        columns.at(format!("status_{name}"), &["status_stretch", part]);
+    }
+    further(runs).into_iter().for_each(|name| columns.at(name, &["measures", name]));
+    for name in runs.iter().flat_map(|run| run.sense.keys()).collect::<BTreeSet<_>>() {
+        columns.at(format!("sense_{name}"), &["sense", name]);
+    }
+    columns.table(runs.iter().map(|run| {
+        let cell = plan.cells.iter().find(|cell| cell.id == run.cell);
+        let mut row = row(plan, run, cell.map(|cell| cell.series), &run.counts, &run.caveats);
+        row["rate_per_s"] = json!(cell.map(|cell| cell.rate_per_s));
+        row["attempts_set_aside"] = json!(run.set_aside.len());
+        row["measures"] = json!(server_measures(run));
+        row
+    }))
 }
 
 /// Figures that some run has besides those of every table: of the disk, and of the parts of response times.
@@ -119,40 +88,41 @@ fn further(runs: &[RunFile]) -> BTreeSet<&'static str> {
     all.into_iter().filter(|name| !is_told(name)).collect()
 }
 
-fn machine(columns: &mut Columns<'_, RunFile>) {
-    columns.number("theta_percent", |run| Some(run.theta.as_ref()?.total_percent));
-    columns.number("user_percent", |run| Some(run.theta.as_ref()?.user_percent));
-    columns.number("system_percent", |run| Some(run.theta.as_ref()?.system_percent));
-    columns.number("iowait_percent", |run| run.theta.as_ref()?.iowait_percent);
-    columns.number("steal_percent", |run| run.theta.as_ref()?.steal_percent);
-    columns.text("sensed_by", |run| run.sensed.as_ref().map_or_else(String::new, |seen| seen.by.to_string()));
-    columns.number("generator_cpu_percent", |run| run.generator_cpu_percent);
-    columns.number("other_load_percent", |run| run.other_load_percent);
-    columns.number("generator_switches_per_request", |run| run.generator_switches_per_request);
+/// What tells a cell from the others.
+fn identity() -> Columns {
+    let mut columns = Columns::default();
+    columns.own(&["study", "series", "target", "workload", "layout", "pool_bytes", "pool_percent"]);
+    columns.own(&["cell", "rate_per_s"]);
+    columns
 }
 
-/// Number, series and rate of what a line is about.
-type Place<T> = fn(&PlanFile, &T) -> (u32, Option<usize>, Option<f64>);
+fn counts(columns: &mut Columns) {
+    for name in ["arrivals", "completed", "failed", "timed_out", "unsent"] {
+        columns.at(name, &["counts", name]);
+    }
+}
 
-/// What tells a cell from the others.
-fn identity<'a, T: 'a>(columns: &mut Columns<'a, T>, plan: &'a PlanFile, place: Place<T>) {
-    let series = move |row: &T| plan.series.get(place(plan, row).1?);
-    let label = move |row: &T| Some(plan.targets.get(series(row)?.target)?.label.clone());
-    let word = move |of: fn(&SeriesRecord) -> &String| {
-        move |row: &T| series(row).map_or_else(String::new, |series| of(series).clone())
-    };
-    columns.text("study", move |_| plan.id.clone());
-    columns.text("series", word(|series| &series.label));
-    columns.text("target", move |row| label(row).unwrap_or_default());
-    columns.text("workload", word(|series| &series.workload));
-    columns
-        .text("layout", move |row| series(row).map_or_else(String::new, |series| series.layout.to_string()));
-    columns.text("pool_bytes", move |row| {
-        series(row).and_then(|series| series.pool_bytes).map_or_else(String::new, |bytes| bytes.to_string())
-    });
-    columns.number("pool_percent", move |row| series(row)?.pool_percent);
-    columns.text("cell", move |row| place(plan, row).0.to_string());
-    columns.number("rate_per_s", move |row| place(plan, row).2);
+/// A record with what it is of.
+fn row(
+    plan: &PlanFile,
+    record: &impl Serialize,
+    series: Option<usize>,
+    counts: &CountsRecord,
+    caveats: &[Caveat],
+) -> Value {
+    let mut row = json!(record);
+    let series = series.and_then(|at| plan.series.get(at));
+    row["study"] = json!(plan.id);
+    row["series"] = json!(series.map(|series| &series.label));
+    row["target"] = json!(series.and_then(|series| Some(&plan.targets.get(series.target)?.label)));
+    row["workload"] = json!(series.map(|series| &series.workload));
+    row["layout"] = json!(series.map(|series| series.layout.to_string()));
+    row["pool_bytes"] = json!(series.and_then(|series| series.pool_bytes));
+    row["pool_percent"] = json!(series.and_then(|series| series.pool_percent));
+    row["counts"]["failed"] = json!(counts.failed.values().sum::<u64>());
+    let codes: BTreeSet<&str> = caveats.iter().map(|caveat| &*caveat.code).collect();
+    row["caveats"] = json!(codes.into_iter().collect::<Vec<_>>().join(" "));
+    row
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 mod columns;
 mod csv;
 
+pub use columns::Columns;
 pub use csv::{cells, runs};
 
 use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};

@@ -7,4 +7,4 @@ mod typed;
 pub use evenkeel_study::format::*;
 pub use parts::parts;
 pub use sensed::{generator, sensed};
-pub use typed::command;
+pub use typed::{capital, command, distinct};

@@ -1,4 +1,20 @@
-//! Commands as one types them.
+//! Commands as one types them, headings, and names.
+
+pub fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Each name once, in the order of its first.
+pub fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
 
 /// The command as one would type it: words with blanks or signs of the shell are quoted.
 pub fn command(words: &[String]) -> String {

@@ -3,10 +3,9 @@
 use super::found::{is_named, is_of_full_text, label};
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
-use evenkeel_sense::pages::{Names, holder, started};
+use evenkeel_sense::pages::{Names, holder};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// The tablespace that tables without a file of their own share, and that names all indexes.
 const SHARED: &str = "ibdata1";
@@ -20,33 +19,14 @@ pub struct Files {
     pub names: Names,
 }
 
-/// One file: of a stopped server, or of a table that is held by FLUSH TABLES ... FOR EXPORT.
+/// One file of a stopped server.
 pub fn of_file(path: &Path) -> Result<Files> {
     let shared = shared_of(path);
-    // A server makes the tablespace of its temporary tables anew when it starts. A file in a folder of its own (DATA DIRECTORY) has
-    // no shared tablespace beside it, and whoever has it open says when it started.
-    let is_held = match (&shared, holder(path)) {
-        (Some(shared), _) => {
-            let made = fs::metadata(shared.with_file_name("ibtmp1")).and_then(|found| found.created());
-            is_held(path, made.ok())
-        }
-        (None, Some(pid)) => started(pid).is_some_and(|since| is_held(path, Some(since))),
-        (None, None) => true,
-    };
-    if !is_held {
-        refuse_held(shared.as_deref().unwrap_or(path), path)?;
-        refuse_held(path, path)?;
-    }
+    refuse_held(shared.as_deref().unwrap_or(path), path)?;
+    refuse_held(path, path)?;
     // A dictionary that cannot be read costs names, no figures.
     let names = shared.and_then(|shared| Names::read(&shared).ok()).unwrap_or_default();
     Ok(Files { paths: vec![path.to_owned()], names })
-}
-
-/// Whether a server that runs since then holds a table still: it has written a description beside its file. One that is older than the server
-/// was left by an earlier one that died, and says nothing.
-fn is_held(path: &Path, since: Option<SystemTime>) -> bool {
-    let described = fs::metadata(path.with_extension("cfg")).and_then(|found| found.modified());
-    described.is_ok_and(|described| since.is_none_or(|since| described >= since))
 }
 
 pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
@@ -57,23 +37,20 @@ pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
     }
     refuse_held(&shared, directory)?;
     let mut paths = vec![shared.clone()];
-    for database in folders(directory)? {
+    for database in entries(directory)?.into_iter().filter(|path| path.is_dir()) {
         let is_table = |path: &PathBuf| {
-            path.extension().is_some_and(|end| end == "ibd") && !is_of_full_text(&label(path))
+            path.is_file()
+                && path.extension().is_some_and(|end| end == "ibd")
+                && !is_of_full_text(&label(path))
         };
-        paths.extend(files(&database)?.into_iter().filter(is_table));
+        paths.extend(entries(&database)?.into_iter().filter(is_table));
     }
     if let Some(table) = table {
-        let own: Vec<PathBuf> = paths.iter().filter(|path| is_of(path, table)).cloned().collect();
+        let own: Vec<PathBuf> = paths.iter().filter(|path| is_named(&label(path), table)).cloned().collect();
         // A table without a file of its own is in the shared one.
         paths = if own.is_empty() { vec![shared.clone()] } else { own };
     }
     Ok(Files { paths, names: Names::read(&shared).unwrap_or_default() })
-}
-
-/// Whether a file is that of a table, which is named with its database or without, `shop.item` or `item`.
-fn is_of(path: &Path, table: &str) -> bool {
-    is_named(&label(path), table)
 }
 
 /// The shared tablespace of the server to which this file belongs.
@@ -90,17 +67,9 @@ fn refuse_held(shared: &Path, path: &Path) -> Result<()> {
     match holder(shared) {
         None => Ok(()),
         Some(pid) => Err(anyhow!("a server (process {pid}) has {} open", path.display())).hint(
-            "stop it; or hold a table by FLUSH TABLES name FOR EXPORT while its .ibd file is read; a sandbox that runs is read as sandbox:NAME",
+            "stop it; a sandbox that runs is read as sandbox:NAME; `evenkeel relayout URL --dry-run` shows how the tables of a running server lie",
         ),
     }
-}
-
-fn folders(directory: &Path) -> Result<Vec<PathBuf>> {
-    Ok(entries(directory)?.into_iter().filter(|path| path.is_dir()).collect())
-}
-
-fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    Ok(entries(directory)?.into_iter().filter(|path| path.is_file()).collect())
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>> {

@@ -73,12 +73,7 @@ pub fn is_named(found: &str, wanted: &str) -> bool {
     let whole = table_of(found).0;
     let Some((database, table)) = whole.split_once('/') else { return whole == wanted };
     // What cannot be decoded is named as the file is.
-    let shown = |name: &str| decoded(name).unwrap_or_else(|| name.to_owned());
-    is_called((&shown(database), &shown(table)), wanted)
-}
-
-/// Whether a table of a database is meant by `item`, `shop.item` or `shop/item`.
-pub fn is_called((database, table): (&str, &str), wanted: &str) -> bool {
+    let [database, table] = [database, table].map(|name| decoded(name).unwrap_or_else(|| name.to_owned()));
     wanted == table || [".", "/"].iter().any(|between| wanted == format!("{database}{between}{table}"))
 }
 

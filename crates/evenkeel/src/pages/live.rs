@@ -1,6 +1,6 @@
 //! A private server that runs: its tables are held one by one while their files are read, and it is asked for names.
 
-use super::found::{FoundFile, decoded, is_called, is_named, is_of_full_text, table_of};
+use super::found::{FoundFile, decoded, is_named, is_of_full_text, table_of};
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::stop::Stop;
@@ -71,16 +71,10 @@ pub fn read_live(
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for row in control.query(&lists.tables())?.rows {
         let [Some(name), Some(own)] = row.as_slice() else { continue };
-        let shown = shown(&mut control, name)?;
-        let is_meant = |wanted: &str| {
-            let by_server = shown.as_ref().map(|(database, table)| (database.as_str(), table.as_str()));
-            is_named(name, wanted) || by_server.is_some_and(|names| is_called(names, wanted))
-        };
-        if is_of_full_text(name) || table.is_some_and(|table| !is_meant(table)) {
+        if is_of_full_text(name) || table.is_some_and(|table| !is_named(name, table)) {
             continue;
         }
-        let quoted = quoted(name, shown.as_ref());
-        match read_one(&mut control, data, (name, quoted, own == "1"), range, stop) {
+        match read_one(&mut control, data, (name, own == "1"), range, stop) {
             Ok((path, space)) => found.push(FoundFile::new(&path, space, &names)),
             Err(error) if table.is_some() || stop.is_set() => return Err(error),
             Err(error) => unread.push((name.clone(), error)),
@@ -96,7 +90,7 @@ pub fn read_live(
 fn read_one(
     control: &mut Control,
     data: &Path,
-    (name, quoted, is_own): (&str, Result<String>, bool),
+    (name, is_own): (&str, bool),
     range: f64,
     stop: &Stop,
 ) -> Result<(PathBuf, Tablespace)> {
@@ -105,7 +99,7 @@ fn read_one(
             .hint("stop the server first: evenkeel sandbox down NAME");
     }
     let path = data.join(format!("{name}.ibd"));
-    control.exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted?)).map_err(|error| busy(error, name))?;
+    control.exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted(name)?)).map_err(|error| busy(error, name))?;
     let outcome = read(&path, range, stop);
     control.exec("UNLOCK TABLES")?;
     Ok((path, outcome?))
@@ -122,51 +116,20 @@ fn busy(error: TargetError, name: &str) -> anyhow::Error {
 }
 
 fn names(control: &mut Control, lists: &Lists) -> Result<Names> {
-    let mut found = Vec::new();
-    for row in control.query(&lists.indexes())?.rows {
-        let [Some(id), Some(table), Some(index)] = row.as_slice() else { continue };
-        let Ok(id) = id.parse() else { continue };
-        found.push((id, IndexName { table: readable(control, table)?, index: index.clone() }));
-    }
-    Ok(Names::new(found))
-}
-
-/// A table as the dictionary has it, unless people could not read that.
-fn readable(control: &mut Control, name: &str) -> Result<String> {
-    let (table, partition) = table_of(name);
-    let is_plain = table.split('/').all(|part| decoded(part).is_some());
-    let Some((database, table)) = shown(control, name)?.filter(|_| !is_plain) else {
-        return Ok(name.to_owned());
-    };
-    Ok(format!("{database}/{table}{}", partition.map_or_else(String::new, |name| format!("#P#{name}"))))
-}
-
-/// Database and table as people write them. Letters whose codes are not known here are the server's to tell.
-fn shown(control: &mut Control, name: &str) -> Result<Option<(String, String)>> {
-    let Some((database, table)) = table_of(name).0.split_once('/') else { return Ok(None) };
-    let mut one = |part: &str| match decoded(part) {
-        Some(text) => Ok(Some(text)),
-        None => by_server(control, part),
-    };
-    Ok(one(database)?.zip(one(table)?))
-}
-
-fn by_server(control: &mut Control, part: &str) -> Result<Option<String>, TargetError> {
-    let hex: String = part.bytes().map(|byte| format!("{byte:02x}")).collect();
-    match control.query_value(&format!("SELECT CONVERT(CONVERT(x'{hex}' USING filename) USING utf8)")) {
-        Err(TargetError::Statement { .. }) => Ok(None),
-        told => told,
-    }
+    let rows = control.query(&lists.indexes())?.rows;
+    let named = rows.iter().filter_map(|row| {
+        let [Some(id), Some(table), Some(index)] = row.as_slice() else { return None };
+        Some((id.parse::<u64>().ok()?, IndexName { table: table.clone(), index: index.clone() }))
+    });
+    Ok(Names::new(named))
 }
 
 /// A table's name for a statement. Partitions are held with their table.
-fn quoted(name: &str, shown: Option<&(String, String)>) -> Result<String> {
-    let quoted = evenkeel_site::server::quoted;
-    match shown {
-        Some((database, table)) => Ok(format!("{}.{}", quoted(database), quoted(table))),
-        None => Err(anyhow!(
-            "the name of table {name} has letters that cannot be converted, so the server cannot be told to hold it"
-        ))
-        .hint("name the other tables by --table, or stop the server first"),
-    }
+fn quoted(name: &str) -> Result<String> {
+    let parts = table_of(name).0.split('/').map(decoded).collect::<Option<Vec<String>>>();
+    let parts = parts.ok_or_else(|| {
+        anyhow!("the name of table {name} has letters that cannot be converted, so the server cannot be told to hold it")
+    });
+    let parts = parts.hint("name the other tables by --table, or stop the server first")?;
+    Ok(parts.iter().map(|part| evenkeel_site::server::quoted(part)).collect::<Vec<_>>().join("."))
 }

@@ -26,39 +26,28 @@ pub fn table(files: &[FoundFile], wanted: Option<&str>, all: bool, range: f64, l
 }
 
 fn columns(rows: &[FoundIndex<'_>], range: f64) -> Vec<GridColumn> {
-    let column = |head: [&str; 2], right, rank, place: fn(&FoundIndex<'_>) -> Place| GridColumn {
-        head: head.map(str::to_owned),
-        right,
-        rank,
-        places: rows.iter().map(place).collect(),
+    let name = |head: &str, ink, of: fn(&FoundIndex<'_>) -> String| {
+        GridColumn::of(rows, [head, ""], false, 0, |row| Place::new(of(row), ink))
     };
-    let plain = |text: String| Place::new(text, Ink::Plain);
-    let mut columns = vec![
-        column(["table", ""], false, 0, |row| Place::new(row.name.table.replacen('/', ".", 1), Ink::Strong)),
-        column(["index", ""], false, 0, |row| Place::new(&row.name.index, Ink::Plain)),
-        column(["pages", ""], true, 0, |row| Place::new(row.layout.pages.to_string(), Ink::Plain)),
-        column(["levels", ""], true, 3, |row| Place::new(row.layout.levels.to_string(), Ink::Plain)),
-        column(["rows", ""], true, 4, |row| Place::new(row.layout.records.to_string(), Ink::Plain)),
-        column(["fill", ""], true, 1, |row| share(Some(row.layout.fill), FILL_DOUBT, row.layout.leaves > 1)),
-        column(["in", "order"], true, 0, |row| share(row.layout.in_order, ORDER_DOUBT, true)),
-        column(["mean", "jump"], true, 2, |row| Place::new(decimal(row.layout.mean_jump), Ink::Plain)),
-    ];
-    columns.push(GridColumn {
-        head: ["extents".to_owned(), format!("of {}", format::percent(range * 100.0))],
-        right: true,
-        rank: 2,
-        places: rows.iter().map(|row| plain(decimal(row.layout.range.map(|range| range.extents)))).collect(),
-    });
-    let least = |row: &FoundIndex<'_>| {
-        row.layout.range.map_or("-".to_owned(), |range| range.extents_least.to_string())
+    let number = |head: [&str; 2], rank, place: fn(&FoundIndex<'_>) -> Place| {
+        GridColumn::of(rows, head, true, rank, place)
     };
-    columns.push(GridColumn {
-        head: ["at".to_owned(), "least".to_owned()],
-        right: true,
-        rank: 3,
-        places: rows.iter().map(|row| plain(least(row))).collect(),
-    });
-    columns
+    let of_range = format!("of {}", format::percent(range * 100.0));
+    let least = |row: &FoundIndex<'_>| -> Place {
+        row.layout.range.map_or("-".to_owned(), |range| range.extents_least.to_string()).into()
+    };
+    vec![
+        name("table", Ink::Strong, |row| row.name.table.replacen('/', ".", 1)),
+        name("index", Ink::Plain, |row| row.name.index.clone()),
+        number(["pages", ""], 0, |row| row.layout.pages.to_string().into()),
+        number(["levels", ""], 3, |row| row.layout.levels.to_string().into()),
+        number(["rows", ""], 4, |row| row.layout.records.to_string().into()),
+        number(["fill", ""], 1, |row| share(Some(row.layout.fill), FILL_DOUBT, row.layout.leaves > 1)),
+        number(["in", "order"], 0, |row| share(row.layout.in_order, ORDER_DOUBT, true)),
+        number(["mean", "jump"], 2, |row| decimal(row.layout.mean_jump).into()),
+        number(["extents", &of_range], 2, |row| decimal(row.layout.range.map(|range| range.extents)).into()),
+        number(["at", "least"], 3, least),
+    ]
 }
 
 fn share(value: Option<f64>, doubt: f64, tells: bool) -> Place {

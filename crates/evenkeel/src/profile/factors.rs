@@ -1,8 +1,9 @@
 //! What changes between series of a profile besides the rate.
 
-use crate::config::factor::{self, Factor, Layout, Pool};
+use crate::config::factor::{self, Factor, Layout};
 use anyhow::Result;
 use evenkeel_site::sandbox::DiskLimit;
+use evenkeel_study::profile::PoolSize;
 use std::collections::BTreeMap;
 
 /// One limit of the disk, with the levels of the factors that it stands for.
@@ -23,7 +24,7 @@ impl Disk {
 
 pub struct Factors {
     /// Sizes of the buffer pool; one `None` where that is no factor, as for the others.
-    pub pools: Vec<Option<Pool>>,
+    pub pools: Vec<Option<PoolSize>>,
     pub layouts: Vec<Option<Layout>>,
     /// Whether tables share a file.
     pub shared: Vec<Option<bool>>,
@@ -58,17 +59,11 @@ impl Factors {
                     iops: iops.unwrap_or(otherwise.iops),
                     bytes_per_s: bytes_per_s.unwrap_or(otherwise.bytes_per_s),
                 };
-                let word = |name: &str, level: Option<Option<u64>>| {
-                    let word = |level: Option<u64>| {
-                        level.map_or_else(|| "none".to_owned(), |level| level.to_string())
-                    };
-                    level.map(|level| (name.to_owned(), word(level)))
-                };
-                let levels = word("disk-iops", *iops)
-                    .into_iter()
-                    .chain(word("disk-bandwidth", *bytes_per_s))
-                    .collect();
-                all.push(Disk { limit, levels });
+                let word = |level: Option<u64>| level.map_or("none".to_owned(), |level| level.to_string());
+                let levels = [("disk-iops", iops), ("disk-bandwidth", bytes_per_s)];
+                let levels =
+                    levels.into_iter().filter_map(|(name, level)| Some((name.to_owned(), word((*level)?))));
+                all.push(Disk { limit, levels: levels.collect() });
             }
         }
         all
@@ -77,7 +72,7 @@ impl Factors {
     /// Smallest pool in percent of the tables.
     pub fn smallest_percent(&self) -> Option<f64> {
         let percents = self.pools.iter().filter_map(|pool| match pool {
-            Some(Pool::Percent(percent)) => Some(*percent),
+            Some(PoolSize::Percent(percent)) => Some(*percent),
             _ => None,
         });
         percents.min_by(f64::total_cmp)

@@ -12,20 +12,13 @@ Examples:
       a private MariaDB on all CPUs but one, with TPC-W data; ten minutes of runs
   evenkeel profile mysql://bench@db1/tpcw --rate 10..:10 --repeats 20 --duration 180s
       as in the published study; the password comes from EVENKEEL_PASSWORD or ?defaults-file=
-  evenkeel profile --factor buffer-pool=20%..100% --factor layout=insert,dump --sandboxes 2
-      why a profile differs from run to run and from machine to machine
   evenkeel profile mysql://app@db1/shop --workload examples/workloads/orders.toml --rate 100,200
       statements of your own at rates that you name
   evenkeel profile --within 10m --until 5%
       until the bounds differ by at most 5 %, for ten minutes at most
-  evenkeel profile --within 2m --duration 8s --ebs 1
-      a first look: little data and short runs; runs below 8 s cannot show what the server carries
   evenkeel profile mysql://app@db1/shop --workload orders.toml --sense-with 'ssh db1 evenkeel sense'
       the server's CPU use as measured on db1; with node_exporter there, use
       --sense-from http://db1:9100/metrics
-  evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 50,100 --mu requests=5%
-      the parts of the response time (network, waking up, execution) of one request in twenty, and
-      what this costs; --per-request --mu requests=100% measures as the published study did
   evenkeel profile --ebs 10 --set innodb_buffer_pool_size=16M --factor disk-iops=300,none
       is it the disk? the same server with a slow disk and without a limit
   evenkeel profile mysql://app@db1/shop --workload orders.toml --rate 100,200 --name before

@@ -5,7 +5,6 @@ use super::elsewhere;
 use super::factors::Factors;
 use super::flags::Args;
 use super::variant::{self, Variant};
-use crate::config::factor::Pool;
 use crate::failure::WithHint;
 use crate::server::{data, place};
 use crate::session::Session;
@@ -14,7 +13,7 @@ use evenkeel_lab::data::DataSet;
 use evenkeel_lab::workload::Workload;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec, check_server};
 use evenkeel_site::server::Target;
-use evenkeel_study::profile::{PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec};
+use evenkeel_study::profile::{Reset, SeriesSpec, ServerSpec, SiteSpec};
 use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -56,11 +55,11 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
             for pool in &factors.pools {
                 for disk in factors.disks(limit) {
                     servers.series.push(SeriesSpec {
-                        label: variant::label(*pool, Some(variant), &disk, &label, args.sandboxes as usize),
+                        label: variant::label(*pool, variant, &disk, &label, args.sandboxes as usize),
                         target,
                         site,
                         workload: private_workload(workload, set)?,
-                        pool: pool.map(pool_size),
+                        pool: *pool,
                         disk: disk.limit,
                         layout: variant.record(),
                         levels: variant.levels().into_iter().chain(disk.levels).collect(),
@@ -168,10 +167,7 @@ fn place_of(session: &Session, text: &str, workload: &str, target: Target, reset
 
 /// `a`, `b` ... `z`, then numbers.
 fn target_label(index: usize) -> String {
-    u8::try_from(index)
-        .ok()
-        .filter(|index| *index < 26)
-        .map_or_else(|| (index + 1).to_string(), |index| char::from(b'a' + index).to_string())
+    ('a'..='z').nth(index).map_or_else(|| (index + 1).to_string(), String::from)
 }
 
 fn sandbox_name(set: DataSet, seed: u64, via: &str, label: &str) -> String {
@@ -188,13 +184,6 @@ fn target_record(label: &str, sandbox: &SandboxSpec, cpus: &CpuSet) -> TargetRec
         url: format!("sandbox:{}", sandbox.name),
         cpus: numbers(cpus),
         memory_bytes: sandbox.memory,
-    }
-}
-
-fn pool_size(pool: Pool) -> PoolSize {
-    match pool {
-        Pool::Percent(percent) => PoolSize::Percent(percent),
-        Pool::Bytes(bytes) => PoolSize::Bytes(bytes),
     }
 }
 

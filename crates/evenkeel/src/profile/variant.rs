@@ -1,9 +1,10 @@
 //! What private servers differ in besides their pools: how their data came in, and into which files.
 
 use super::factors::{Disk, Factors};
-use crate::config::factor::{Layout, Pool};
+use crate::config::factor::Layout;
 use evenkeel_lab::data::Via;
 use evenkeel_site::sandbox::SandboxSpec;
+use evenkeel_study::profile::PoolSize;
 use evenkeel_study::store::format::LayoutRecord;
 use std::collections::BTreeMap;
 
@@ -91,19 +92,12 @@ impl Variant {
 }
 
 /// What a series is called: its levels, and its target where there are several or nothing else tells it.
-pub fn label(
-    pool: Option<Pool>,
-    variant: Option<Variant>,
-    disk: &Disk,
-    target: &str,
-    targets: usize,
-) -> String {
+pub fn label(pool: Option<PoolSize>, variant: Variant, disk: &Disk, target: &str, targets: usize) -> String {
     let pool = pool.map(|pool| match pool {
-        Pool::Percent(percent) => format!("pool {percent:.0} %"),
-        Pool::Bytes(bytes) => format!("pool {} MiB", bytes >> 20),
+        PoolSize::Percent(percent) => format!("pool {percent:.0} %"),
+        PoolSize::Bytes(bytes) => format!("pool {} MiB", bytes >> 20),
     });
-    let mut parts: Vec<String> =
-        pool.into_iter().chain(variant.map(Variant::words).unwrap_or_default()).chain(disk.words()).collect();
+    let mut parts: Vec<String> = pool.into_iter().chain(variant.words()).chain(disk.words()).collect();
     if targets > 1 || parts.is_empty() {
         parts.push(target.to_owned());
     }

@@ -34,22 +34,16 @@ const DATA_EVERY: Nanos = Nanos::from_millis(250);
 
 impl ProgressEvents {
     pub fn new(spec: &StudySpec) -> Self {
-        Self::with_labels(
-            spec.series.iter().map(|series| series.label.clone()).collect(),
-            spec.warm_up + spec.duration,
-        )
+        let labels = spec.series.iter().map(|series| series.label.clone()).collect();
+        Self { labels, ..Self::for_load(spec.warm_up + spec.duration) }
     }
 
     pub fn for_data() -> Self {
-        Self::with_labels(Vec::new(), Nanos::ZERO)
+        Self::for_load(Nanos::ZERO)
     }
 
-    pub fn for_load(lasts: Nanos) -> Self {
-        Self::with_labels(Vec::new(), lasts)
-    }
-
-    fn with_labels(labels: Vec<String>, run_lasts: Nanos) -> Self {
-        let run = RunName::default();
+    pub fn for_load(run_lasts: Nanos) -> Self {
+        let (labels, run) = (Vec::new(), RunName::default());
         Self { labels, clock: Clock::start(), data: None, run, ends_at: Nanos::ZERO, run_lasts }
     }
 

@@ -12,8 +12,38 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
             let (rows, per_s) = (format::count(*rows), format::fixed(per_s, 0));
             Some(format!("{rows} rows in {}, {per_s} rows/s", format::seconds(*took_s)))
         }
-        ProgressEvent::Probed { .. } => Some(probed(event)),
-        ProgressEvent::RunFinished { .. } => Some(finished_run(event)),
+        ProgressEvent::Probed { series, rate_per_s, throughput_per_s, theta_percent, settled } => {
+            let load = rate_per_s.map_or_else(|| "closed".to_owned(), format::rate);
+            Some(join(&[
+                Some(format!("probe {series} {load}")),
+                Some(format!("throughput {}", format::rate(*throughput_per_s))),
+                theta(*theta_percent),
+                (!settled).then(|| "not settled".to_owned()),
+            ]))
+        }
+        ProgressEvent::RunFinished {
+            run,
+            tau_ms,
+            p95_ms,
+            lower_bound,
+            throughput_per_s,
+            theta_percent,
+            stability,
+            caveats,
+        } => {
+            let bound = if *lower_bound { "at least " } else { "" };
+            let time =
+                |time: &Option<f64>| time.map_or("-".to_owned(), |ms| format!("{bound}{}", format::time(ms)));
+            Some(join(&[
+                Some(name(run)),
+                Some(format!("response {}", time(tau_ms))),
+                Some(format!("p95 {}", time(p95_ms))),
+                theta(*theta_percent),
+                Some(format!("throughput {}", format::rate(*throughput_per_s))),
+                Some(stability.clone()).filter(|stability| stability != "settled"),
+                (!caveats.is_empty()).then(|| caveats.join(" ")),
+            ]))
+        }
         ProgressEvent::Planned { folder, cells, runs, done, left_s } => Some(join(&[
             Some(format!(
                 "{} in {}",
@@ -36,11 +66,7 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
         }
         ProgressEvent::Announced { text } => Some(text.clone()),
         ProgressEvent::Warning { text } => Some(format!("warning: {text}")),
-        ProgressEvent::Step { .. }
-        | ProgressEvent::Populating { .. }
-        | ProgressEvent::Converting { .. }
-        | ProgressEvent::Running { .. }
-        | ProgressEvent::Finished { .. } => None,
+        _ => None,
     }
 }
 
@@ -86,55 +112,10 @@ pub fn share(event: &ProgressEvent) -> Option<f64> {
     }
 }
 
-fn finished_run(event: &ProgressEvent) -> String {
-    let ProgressEvent::RunFinished {
-        run,
-        tau_ms,
-        p95_ms,
-        lower_bound,
-        throughput_per_s,
-        theta_percent,
-        stability,
-        caveats,
-    } = event
-    else {
-        return String::new();
-    };
-    let bound = if *lower_bound { "at least " } else { "" };
-    let time = |time: &Option<f64>| time.map_or("-".to_owned(), |ms| format!("{bound}{}", format::time(ms)));
-    join(&[
-        Some(name(run)),
-        Some(format!("response {}", time(tau_ms))),
-        Some(format!("p95 {}", time(p95_ms))),
-        theta(*theta_percent),
-        Some(format!("throughput {}", format::rate(*throughput_per_s))),
-        Some(stability.clone()).filter(|stability| stability != "settled"),
-        (!caveats.is_empty()).then(|| caveats.join(" ")),
-    ])
-}
-
-fn probed(event: &ProgressEvent) -> String {
-    let ProgressEvent::Probed { series, rate_per_s, throughput_per_s, theta_percent, settled } = event else {
-        return String::new();
-    };
-    let load = rate_per_s.map_or_else(|| "closed".to_owned(), format::rate);
-    join(&[
-        Some(format!("probe {series} {load}")),
-        Some(format!("throughput {}", format::rate(*throughput_per_s))),
-        theta(*theta_percent),
-        (!settled).then(|| "not settled".to_owned()),
-    ])
-}
-
-/// `3/18 tpcw.complex 40/s repeat 2`.
+/// `3/18 tpcw.complex 40/s repeat 2`, and which attempt where it is not the first.
 fn name(run: &RunName) -> String {
-    format!("{}/{} {}", run.number, run.total, place(run))
-}
-
-/// `tpcw.complex 40/s repeat 2`, and which attempt where it is not the first.
-fn place(run: &RunName) -> String {
     let again = if run.attempt > 1 { format!(" attempt {}", run.attempt) } else { String::new() };
-    format!("{}{again}", repeat(run))
+    format!("{}/{} {}{again}", run.number, run.total, repeat(run))
 }
 
 /// `tpcw.complex 40/s repeat 2`.

@@ -25,32 +25,18 @@ const TEMPLATE: &str = "{bar:10.cyan/dim} {wide_msg}";
 
 /// Shows events on stderr. Dropping it clears the live line.
 pub struct View {
-    sink: Sink,
+    bar: Option<ProgressBar>,
+    out: Box<dyn Write + Send>,
+    mode: Mode,
+    last_step: String,
     _hears: Option<Hears>,
-}
-
-enum Sink {
-    Live(ProgressBar),
-    Text { out: Box<dyn Write + Send>, mode: Mode, last_step: String },
-}
-
-impl Sink {
-    fn text(mode: Mode, out: Box<dyn Write + Send>) -> Self {
-        let mode = if mode == Mode::Live { Mode::Lines } else { mode };
-        Self::Text { out, mode, last_step: String::new() }
-    }
 }
 
 impl View {
     /// A view on stderr. As long as it is there, it shows also that a statement waits for a lock of others.
     pub fn new(mode: Mode) -> Self {
-        let (sink, live) = match mode {
-            Mode::Live => {
-                let bar = bar();
-                (Sink::Live(bar.clone()), Some(bar))
-            }
-            _ => (Sink::text(mode, Box::new(io::stderr())), None),
-        };
+        let bar = (mode == Mode::Live).then(bar);
+        let live = bar.clone();
         let before = on_lock_wait(Some(Arc::new(move |text: &str| {
             let event = ProgressEvent::Warning { text: text.to_owned() };
             match &live {
@@ -58,20 +44,21 @@ impl View {
                 None => write_line(&mut io::stderr(), mode, &event, &mut String::new()),
             }
         })));
-        Self { sink, _hears: Some(Hears { before }) }
+        let out = Box::new(io::stderr());
+        Self { bar, out, mode, last_step: String::new(), _hears: Some(Hears { before }) }
     }
 
     /// A view that writes text elsewhere; `Live` becomes `Lines`.
     #[cfg(test)]
     pub fn to(mode: Mode, out: Box<dyn Write + Send>) -> Self {
-        Self { sink: Sink::text(mode, out), _hears: None }
+        Self { bar: None, out, mode, last_step: String::new(), _hears: None }
     }
 
     /// Shows an event. A stderr that cannot be written to does not stop a measurement: the event is lost.
     pub fn show(&mut self, event: &ProgressEvent) {
-        match &mut self.sink {
-            Sink::Live(bar) => show_live(bar, event),
-            Sink::Text { out, mode, last_step } => write_line(out, *mode, event, last_step),
+        match &self.bar {
+            Some(bar) => show_live(bar, event),
+            None => write_line(&mut self.out, self.mode, event, &mut self.last_step),
         }
     }
 }
@@ -89,7 +76,7 @@ impl Drop for Hears {
 
 impl Drop for View {
     fn drop(&mut self) {
-        if let Sink::Live(bar) = &self.sink {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

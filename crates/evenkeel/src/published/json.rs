@@ -1,11 +1,11 @@
 //! A published study for programs: findings with their numbers, cells with their spread.
 
-use super::Published;
+use super::{Published, estimates};
+use evenkeel_core::statistics::Estimate;
 use evenkeel_core::why::Verdict;
 use evenkeel_study::harness::{Cell, Finding, Reference, Run, Share};
 use evenkeel_study::store::Caveats;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 
 pub fn results(view: &Published<'_>) -> Value {
     let said = &view.said;
@@ -83,20 +83,13 @@ fn levels(cell: &Cell<'_>) -> Map<String, Value> {
 }
 
 fn cell(cell: &Cell<'_>) -> Value {
-    let keys: BTreeSet<&String> = cell.runs.iter().flat_map(|run| run.figures.keys()).collect();
-    let figures: Map<String, Value> = keys
-        .into_iter()
-        .filter_map(|key| {
-            let of = cell.estimate(key)?;
-            let value = json!({
-                "n": of.n, "mean": of.mean, "se": of.standard_error(), "low": of.low(), "high": of.high()
-            });
-            Some((key.clone(), value))
-        })
-        .collect();
+    let figure = |(key, of): (&String, Estimate)| {
+        let (se, low, high) = (of.standard_error(), of.low(), of.high());
+        (key.clone(), json!({ "n": of.n, "mean": of.mean, "se": se, "low": low, "high": high }))
+    };
+    let figures: Map<String, Value> = estimates(cell).into_iter().map(figure).collect();
     let mut map = levels(cell);
-    map.insert("runs".to_owned(), json!(cell.runs.len()));
-    map.insert("figures".to_owned(), Value::Object(figures));
+    map.extend([("runs".to_owned(), json!(cell.runs.len())), ("figures".to_owned(), Value::Object(figures))]);
     Value::Object(map)
 }
 

@@ -10,8 +10,9 @@ pub use csv::{cells as cells_csv, runs as runs_csv};
 pub use json::results;
 pub use table::{plus_minus, share_words, shown, study as table};
 
+use evenkeel_core::statistics::Estimate;
 use evenkeel_study::harness::{Cell, Figure, Judgement, Part, Plan, Run, cells};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub struct Published<'a> {
     pub plan: &'a Plan,
@@ -76,6 +77,12 @@ pub fn hosts(cells: &[&Cell<'_>]) -> Vec<String> {
         .filter(|host| !host.is_empty())
         .collect();
     if named.is_empty() { vec![String::new()] } else { named.into_iter().map(str::to_owned).collect() }
+}
+
+/// All figures of a cell by name.
+fn estimates<'a>(cell: &'a Cell<'_>) -> BTreeMap<&'a String, Estimate> {
+    let keys = cell.runs.iter().flat_map(|run| run.figures.keys());
+    keys.filter_map(|key| Some((key, cell.estimate(key)?))).collect()
 }
 
 /// Place of the factor that figures are drawn against: the last one that is numeric.

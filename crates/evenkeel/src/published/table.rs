@@ -14,43 +14,32 @@ const ALWAYS: usize = 3;
 pub fn study(view: &Published<'_>, look: Look) -> String {
     let width = look.width.min(PROSE);
     let said = &view.said;
-    let mut out = format!("{}\n", paint(&wrap(&said.headline, width, 0), Ink::Strong, look.colour));
-    let published = format!("Published ({}): {}", said.source, said.published);
-    for text in [&published, &said.setting] {
-        out.push_str(&format!("{}\n", wrap(text, width, 0)));
-    }
-    out.push_str(&why(view, width));
+    let line = |text: &str, indent| wrap(text, width, indent) + "\n";
+    let mut out = paint(&wrap(&said.headline, width, 0), Ink::Strong, look.colour) + "\n";
+    out += &line(&format!("Published ({}): {}", said.source, said.published), 0);
+    out += &line(&said.setting, 0);
     if !said.verdicts.is_empty() {
-        out.push_str("\nPublished findings\n");
+        out += "\nWhy\n";
+    }
+    for verdict in &said.verdicts {
+        let (suspect, ruling) = (verdict.suspect.words(), verdict.ruling.words());
+        out += &line(&format!("{suspect}: {ruling}. {}", verdict.evidence), 2);
+    }
+    if !said.components.is_empty() {
+        out += "\nWhat makes runs vary\n";
+    }
+    out.extend(said.components.iter().map(|share| line(&share_words(share), 2)));
+    if !said.verdicts.is_empty() {
+        out += "\nPublished findings\n";
     }
     for finding in &said.findings {
         let text = format!("{}: {}. {}", finding.published, finding.outcome.words(), finding.here);
-        out.push_str(&format!("{}\n", wrap(text.trim_end(), width, 2)));
+        out += &line(text.trim_end(), 2);
     }
-    view.plan.parts.iter().for_each(|part| out.push_str(&of_part(view, part, look, width)));
-    out.push_str("\nMeans over runs ± half of the 95 % interval.\n");
+    out.extend(view.plan.parts.iter().map(|part| of_part(view, part, look, width)));
+    out += "\nMeans over runs ± half of the 95 % interval.\n";
     for caveat in &said.caveats {
-        let text = wrap(&format!("note: {caveat}"), width, 6);
-        out.push_str(&format!("{}\n", paint(&text, Ink::Soft, look.colour)));
-    }
-    out
-}
-
-fn why(view: &Published<'_>, width: usize) -> String {
-    let said = &view.said;
-    let verdict = |verdict: &evenkeel_core::why::Verdict| {
-        let text = format!("{}: {}. {}", verdict.suspect.words(), verdict.ruling.words(), verdict.evidence);
-        format!("{}\n", wrap(&text, width, 2))
-    };
-    let share = |share: &Share| format!("{}\n", wrap(&share_words(share), width, 2));
-    let mut out = String::new();
-    if !said.verdicts.is_empty() {
-        out.push_str("\nWhy\n");
-        out.extend(said.verdicts.iter().map(verdict));
-    }
-    if !said.components.is_empty() {
-        out.push_str("\nWhat makes runs vary\n");
-        out.extend(said.components.iter().map(share));
+        out += &(paint(&wrap(&format!("note: {caveat}"), width, 6), Ink::Soft, look.colour) + "\n");
     }
     out
 }
@@ -89,38 +78,24 @@ fn grid(part: &Part, cells: &[&Cell<'_>], figures: &[&'static Figure], look: Loo
         .iter()
         .flat_map(|cell| hosts.iter().enumerate().map(|(at, host)| (*cell, host.as_str(), at == 0)))
         .collect();
-    let text = |head: &str, right: bool, of: &dyn Fn(&Cell<'_>, &str) -> String| GridColumn {
-        head: [head.to_owned(), String::new()],
-        right,
-        rank: 0,
-        places: rows.iter().map(|(cell, host, _)| Place::new(of(cell, host), Ink::Plain)).collect(),
+    let text = |head: &str, right, of: &dyn Fn(&Cell<'_>, &str) -> String| {
+        GridColumn::of(&rows, [head, ""], right, 0, |(cell, host, _)| of(cell, host))
     };
-    let mut columns: Vec<GridColumn> = part
-        .factors
-        .iter()
+    let factors = part.factors.iter();
+    let mut columns: Vec<GridColumn> = factors
         .map(|factor| text(&factor.name, factor.is_numeric(), &|cell, _| cell.level(&factor.name).to_owned()))
         .collect();
     if hosts.len() > 1 {
         columns.push(text("host", false, &|_, host| host.to_owned()));
     }
     columns.push(text("runs", true, &|cell, _| cell.runs.len().to_string()));
-    for (at, figure) in figures.iter().enumerate() {
-        let places = rows.iter().map(|(cell, host, is_first)| place(cell, figure, host, *is_first));
-        columns.push(GridColumn {
-            head: figure.head.map(str::to_owned),
-            right: true,
-            rank: at.saturating_sub(ALWAYS - 1).min(255) as u8,
-            places: places.collect(),
-        });
-    }
+    columns.extend(figures.iter().enumerate().map(|(at, figure)| {
+        let rank = at.saturating_sub(ALWAYS - 1).min(255) as u8;
+        GridColumn::of(&rows, figure.head, true, rank, |(cell, host, is_first)| {
+            shown(cell, figure, host, *is_first).map_or_else(|| Place::new("-", Ink::Soft), Place::from)
+        })
+    }));
     lines(columns, &[], look)
-}
-
-fn place(cell: &Cell<'_>, figure: &Figure, host: &str, is_first: bool) -> Place {
-    match shown(cell, figure, host, is_first) {
-        Some(text) => Place::new(text, Ink::Plain),
-        None => Place::new("-", Ink::Soft),
-    }
 }
 
 /// The figure of a host; that of the whole stands beside the first one.

@@ -3,7 +3,6 @@
 use crate::failure::WithHint;
 use crate::out;
 use anyhow::{Context, Result};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Writes a page to where the user said, or under a name of ours into a study's folder, where a symbolic link of that name is
@@ -15,13 +14,8 @@ pub fn save(to: Option<&Path>, folder: &Path, name: &str, page: &str) -> Result<
         None => evenkeel_os::replace(&own, page.as_bytes()),
     };
     let to = to.map_or(own, Path::to_owned);
-    // Of a full disk the error knows itself what to do.
-    let is_full = written.as_ref().is_err_and(|error| error.kind() == ErrorKind::StorageFull);
     let written = written.with_context(|| format!("writing {}", to.display()));
-    match is_full {
-        true => written?,
-        false => written.hint("name a file in a folder that you may write to, by --to")?,
-    }
+    written.hint("name a file in a folder that you may write to, by --to")?;
     Ok(to)
 }
 

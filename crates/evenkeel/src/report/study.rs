@@ -3,6 +3,7 @@
 use super::chart::Marker;
 use super::details::Details;
 use crate::config;
+use crate::format::distinct;
 use crate::study::comparison::{self, Wording};
 use evenkeel_study::compare::Side;
 use evenkeel_study::profile::{standing, summarise};
@@ -91,21 +92,13 @@ impl Study {
         let Some(own) = self.plan.series.get(series) else {
             return Look { hue: 0, marker: Marker::Circle, dashed: false };
         };
-        let firsts = self.firsts_of_groups();
-        let group = firsts.iter().position(|first| first.same_but_target(own)).unwrap_or(0);
-        let before = &self.plan.series[..series];
+        let (all, before) = (&self.plan.series, &self.plan.series[..series]);
+        let is_first =
+            |at: &usize| !all[..*at].iter().any(|earlier: &SeriesRecord| earlier.same_but_target(&all[*at]));
+        let mut firsts = (0..all.len()).filter(is_first);
+        let group = firsts.position(|first| all[first].same_but_target(own)).unwrap_or(0);
         let within = before.iter().filter(|other| other.same_but_target(own)).count();
         Look { hue: group % HUES, marker: Marker::numbered(group / HUES + within), dashed: within % 2 == 1 }
-    }
-
-    fn firsts_of_groups(&self) -> Vec<&SeriesRecord> {
-        let mut firsts: Vec<&SeriesRecord> = Vec::new();
-        for series in &self.plan.series {
-            if !firsts.iter().any(|first| first.same_but_target(series)) {
-                firsts.push(series);
-            }
-        }
-        firsts
     }
 
     /// The headline, where there is exactly one.
@@ -118,13 +111,7 @@ impl Study {
 
     /// Names of the workloads, each once, in the order of the series.
     pub fn workloads(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for series in &self.plan.series {
-            if !names.contains(&series.workload.as_str()) {
-                names.push(&series.workload);
-            }
-        }
-        names
+        distinct(self.plan.series.iter().map(|series| series.workload.as_str()))
     }
 }
 

@@ -111,18 +111,12 @@ fn finish(
     json: bool,
 ) -> Result<ExitCode> {
     let written = write(folder, plan, study);
-    let finished = match outcome {
-        Ok(finished) => finished,
-        Err(error) => {
-            // What failed first is what is told, even where nothing could be written.
-            if let Ok(written) = &written
-                && !session.quiet
-            {
-                out::tell(&format!("report of what is finished: {}\n", written.report.display()));
-            }
-            return Err(error);
+    // What failed first is what is told, even where nothing could be written.
+    let finished = outcome.inspect_err(|_| {
+        if let (Ok(written), false) = (&written, session.quiet) {
+            out::tell(&format!("report of what is finished: {}\n", written.report.display()));
         }
-    };
+    })?;
     let written = written?;
     if json {
         out::line(serde_json::to_string_pretty(&written.results)?)?;

@@ -23,6 +23,12 @@ impl Place {
     }
 }
 
+impl From<String> for Place {
+    fn from(text: String) -> Self {
+        Self::new(text, Ink::Plain)
+    }
+}
+
 /// A column: its head, which may have a second line, and its places by row.
 #[derive(Clone, Debug)]
 pub struct GridColumn {
@@ -35,6 +41,18 @@ pub struct GridColumn {
 }
 
 impl GridColumn {
+    /// A column with a place for each row.
+    pub fn of<R, P: Into<Place>>(
+        rows: &[R],
+        head: [&str; 2],
+        right: bool,
+        rank: u8,
+        place: impl Fn(&R) -> P,
+    ) -> Self {
+        let places = rows.iter().map(|row| place(row).into()).collect();
+        Self { head: head.map(str::to_owned), right, rank, places }
+    }
+
     fn width(&self) -> usize {
         let heads = self.head.iter().map(|head| head.chars().count());
         heads.chain(self.places.iter().map(Place::width)).max().unwrap_or(0)
@@ -106,8 +124,7 @@ mod tests {
     use super::*;
 
     fn column(head: &str, right: bool, rank: u8, texts: &[&str]) -> GridColumn {
-        let places = texts.iter().map(|text| Place::new(*text, Ink::Plain)).collect();
-        GridColumn { head: [head.to_owned(), String::new()], right, rank, places }
+        GridColumn::of(texts, [head, ""], right, rank, |text| (*text).to_owned())
     }
 
     fn table() -> Vec<GridColumn> {

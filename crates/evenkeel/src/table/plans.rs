@@ -16,17 +16,11 @@ pub fn plans(plans: &[StatementPlanRecord], look: Look) -> String {
         return "No statement has a plan.\n".to_owned();
     }
     let sorted = by_share(plans);
-    let column = |head: &str, right, rank, place: fn(&StatementPlanRecord) -> Place| GridColumn {
-        head: [head.to_owned(), String::new()],
-        right,
-        rank,
-        places: sorted.iter().map(|plan| place(plan)).collect(),
-    };
     let columns = vec![
-        column("statement", false, 0, |plan| Place::new(&plan.statement, Ink::Strong)),
-        column("class", false, 0, |plan| Place::new(plan.class.word(), Ink::Plain)),
-        column("work", true, 1, share),
-        column("why", false, 2, |plan| Place::new(&plan.reason, Ink::Plain)),
+        GridColumn::of(&sorted, ["statement", ""], false, 0, |plan| Place::new(&plan.statement, Ink::Strong)),
+        GridColumn::of(&sorted, ["class", ""], false, 0, |plan| plan.class.to_string()),
+        GridColumn::of(&sorted, ["work", ""], true, 1, |plan| share(plan)),
+        GridColumn::of(&sorted, ["why", ""], false, 2, |plan| plan.reason.clone()),
     ];
     let details: String = sorted.iter().map(|plan| detail(plan, look)).collect();
     format!("{}{details}", lines(columns, &[], look))

@@ -6,7 +6,7 @@ use super::paint::{Ink, paint, wrap};
 use crate::caveats::{Doubt, doubts, state};
 use crate::columns::{Column, MEAN, OPEN, columns};
 use crate::failed;
-use crate::format::{self, plain};
+use crate::format;
 use evenkeel_core::caveat::Severity;
 use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile};
 
@@ -21,16 +21,17 @@ pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: L
     let cells = cells(plan, summary, look, wide);
     let is_open = cells.contains('?');
     let cells = cells + &below(summary, runs, is_open, look);
-    let finding = failed::of_study(plan, summary, runs).map_or_else(String::new, |text| finding(&text, look));
+    let finding = failed::of_study(plan, summary, runs);
+    let finding = finding.map_or_else(String::new, |text| named("finding", Ink::Bad, &text, look));
     let parts = [finding, headlines(summary, look), cells, caveats(plan, summary, runs, look)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
 
-fn finding(text: &str, look: Look) -> String {
-    let name = "finding:";
-    let text = wrap(&plain(&format!("{name} {text}.")), look.width.min(PROSE), 2);
-    format!("{}{}\n", paint(name, Ink::Bad, look.colour), text.strip_prefix(name).unwrap_or_default())
+/// A text behind a name in colour.
+fn named(name: &str, ink: Ink, text: &str, look: Look) -> String {
+    let text = wrap(&format!("{name}: {text}."), look.width.min(PROSE), 2);
+    format!("{}{}\n", paint(name, ink, look.colour), text.strip_prefix(name).unwrap_or_default())
 }
 
 fn headlines(summary: &SummaryFile, look: Look) -> String {
@@ -76,8 +77,7 @@ fn cells(plan: &PlanFile, summary: &SummaryFile, look: Look, wide: bool) -> Stri
     let columns = columns(&summary.cells);
     let shown = columns.iter().filter(|column| wide || column.is_usual);
     let mut grid: Vec<GridColumn> = shown.map(|column| grid_column(column, &sorted)).collect();
-    let places = sorted.iter().map(|cell| verdict(cell)).collect();
-    grid.push(GridColumn { head: ["state".to_owned(), String::new()], right: false, rank: 1, places });
+    grid.push(GridColumn::of(&sorted, ["state", ""], false, 1, |cell| verdict(cell)));
     let look = if wide { look } else { Look { width: look.width.min(TABLE), ..look } };
     lines(grid, &titles(plan, &sorted), look)
 }
@@ -101,12 +101,7 @@ fn grid_column(column: &Column, cells: &[&CellSummary]) -> GridColumn {
         text if text == format::ABSENT => Place::new("-", Ink::Soft),
         text => Place::new(compact(&text), if column.word == MEAN { Ink::Strong } else { Ink::Plain }),
     };
-    GridColumn {
-        head: [column.word.to_owned(), column.unit.to_owned()],
-        right: true,
-        rank: column.rank,
-        places: cells.iter().map(place).collect(),
-    }
+    GridColumn::of(cells, [column.word, column.unit], true, column.rank, place)
 }
 
 /// `1.2±0.1` and `1.2 (1.1-1.4)`: four response times with their intervals fit side by side.
@@ -149,15 +144,12 @@ fn one_doubt(doubt: &Doubt, look: Look) -> String {
     };
     let worst =
         if doubt.worst_at.is_empty() { String::new() } else { format!("worst at {}: ", doubt.worst_at) };
-    let text = format!("{name}: {}: {}; {worst}{}.", doubt.name, doubt.touches, doubt.seen);
-    let width = look.width.min(PROSE);
-    let text = wrap(&text, width, 2);
-    let rest = text.strip_prefix(name).unwrap_or_default();
+    let text = format!("{}: {}; {worst}{}", doubt.name, doubt.touches, doubt.seen);
     let remedy = match doubt.remedy.as_str() {
         "" => String::new(),
-        remedy => format!("  {}\n", wrap(remedy, width.saturating_sub(2), 2)),
+        remedy => format!("  {}\n", wrap(remedy, look.width.min(PROSE).saturating_sub(2), 2)),
     };
-    format!("{}{rest}\n{remedy}", paint(name, ink, look.colour))
+    named(name, ink, &text, look) + &remedy
 }
 
 #[cfg(test)]

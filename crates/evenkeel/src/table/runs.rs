@@ -4,7 +4,7 @@ use super::Look;
 use super::grid::{GridColumn, Place, lines};
 use super::paint::{Ink, paint};
 use crate::failed;
-use crate::format::{self, plain};
+use crate::format::{self, distinct, plain};
 use evenkeel_core::digits::{between, ceiling, floor};
 use evenkeel_study::store::format::{PlanFile, SummaryFile};
 
@@ -44,28 +44,29 @@ pub fn runs(studies: &[ListedStudy], look: Look) -> String {
     if studies.is_empty() {
         return "No studies yet.\n".to_owned();
     }
+    let column = |head: &str, rank, text: fn(&ListedStudy) -> Place| {
+        GridColumn::of(studies, [head, ""], false, rank, text)
+    };
     let columns = vec![
-        column(studies, "study", 0, |study| Place::new(&study.study, Ink::Strong)),
-        column(studies, "started", 4, |study| {
+        column("study", 0, |study| Place::new(&study.study, Ink::Strong)),
+        column("started", 4, |study| {
             let of_published = study.published.as_ref().map(|published| published.created_unix_s);
             let started = of_published.or_else(|| study.plan.as_ref().map(|plan| plan.created_unix_s));
             Place::new(started.map_or_else(|| "-".to_owned(), format::date), Ink::Soft)
         }),
-        column(studies, "workload", 2, |study| match &study.published {
-            Some(published) => Place::new(format!("study of {}", published.kind), Ink::Plain),
+        column("workload", 2, |study| match &study.published {
+            Some(published) => format!("study of {}", published.kind).into(),
             None => {
-                Place::new(of_plan(study, |plan| each(plan.series.iter().map(|s| &s.workload))), Ink::Plain)
+                of_plan(study, |plan| distinct(plan.series.iter().map(|s| s.workload.as_str())).join(", "))
             }
         }),
-        column(studies, "target", 5, |study| {
-            Place::new(of_plan(study, |plan| each(plan.targets.iter().map(|t| &t.url))), Ink::Plain)
+        column("target", 5, |study| {
+            of_plan(study, |plan| distinct(plan.targets.iter().map(|t| t.url.as_str())).join(", "))
         }),
-        column(studies, "runs", 3, |study| Place::new(progress(study), Ink::Plain)),
-        column(studies, "carries", 1, |study| Place::new(carries(study.summary.as_ref()), Ink::Plain)),
-        column(studies, "trusted CPU use", 2, |study| {
-            Place::new(trusted(study.summary.as_ref()), Ink::Plain)
-        }),
-        column(studies, "state", 1, state),
+        column("runs", 3, |study| progress(study).into()),
+        column("carries", 1, |study| carries(study.summary.as_ref()).into()),
+        column("trusted CPU use", 2, |study| trusted(study.summary.as_ref()).into()),
+        column("state", 1, state),
     ];
     let damages =
         studies.iter().filter_map(|study| Some(damage(&study.study, study.damaged.as_ref()?, look)));
@@ -78,23 +79,8 @@ pub fn damage(study: &str, damage: &Damage, look: Look) -> String {
     format!("{} {}: {}{hint}\n", paint("damaged:", Ink::Bad, look.colour), plain(study), plain(&damage.text))
 }
 
-fn of_plan(study: &ListedStudy, of: fn(&PlanFile) -> String) -> String {
-    study.plan.as_ref().map_or_else(|| "-".to_owned(), of)
-}
-
-fn column(studies: &[ListedStudy], head: &str, rank: u8, place: fn(&ListedStudy) -> Place) -> GridColumn {
-    let places = studies.iter().map(place).collect();
-    GridColumn { head: [head.to_owned(), String::new()], right: false, rank, places }
-}
-
-fn each<'a>(names: impl Iterator<Item = &'a String>) -> String {
-    let mut each: Vec<&str> = Vec::new();
-    for name in names {
-        if !each.contains(&name.as_str()) {
-            each.push(name);
-        }
-    }
-    each.join(", ")
+fn of_plan(study: &ListedStudy, of: fn(&PlanFile) -> String) -> Place {
+    study.plan.as_ref().map_or_else(|| "-".to_owned(), of).into()
 }
 
 fn progress(study: &ListedStudy) -> String {

@@ -1,70 +1,33 @@
 //! Lines for a reader who may not read: nobody waits for him.
 //!
 //! A pipe that is full stops whoever writes to it, and a service whose log has no reader any more must go on. So a thread
-//! of its own writes, and what finds the queue full is dropped and counted; how much that was is a line of its own, as
+//! of its own writes, and what finds the queue full is dropped and counted; how many those were is a line of its own, as
 //! soon as there is room.
 
 use super::log::{Form, line};
-use crate::clock::unix_time;
+use crate::clock::{Clock, unix_time};
 use serde_json::json;
-use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// Lines that wait to be written, and their bytes: more are dropped.
+/// Lines that wait to be written: more are dropped.
 const LINES_MAX: usize = 1_024;
-const BYTES_MAX: usize = 256 << 10;
+/// How often it is looked whether all is written, at the end.
+const NAP: Duration = Duration::from_millis(1);
 
-#[derive(Clone, Default)]
-pub struct Lines(Arc<Shared>);
-
-#[derive(Default)]
-struct Shared {
-    queue: Mutex<Queue>,
-    changed: Condvar,
+#[derive(Clone)]
+pub struct Lines {
+    queue: Sender<(String, Form)>,
+    counts: Arc<Counts>,
 }
 
 #[derive(Default)]
-struct Queue {
-    lines: VecDeque<String>,
-    bytes: usize,
-    dropped: u64,
-    form: Form,
-    writes: bool,
-}
-
-impl Queue {
-    fn push(&mut self, line: String) {
-        if self.lines.len() >= LINES_MAX || self.bytes + line.len() > BYTES_MAX {
-            self.dropped += 1;
-            return;
-        }
-        self.tell_dropped();
-        self.bytes += line.len();
-        self.lines.push_back(line);
-    }
-
-    fn tell_dropped(&mut self) {
-        let count = std::mem::take(&mut self.dropped);
-        if count > 0 {
-            let text = format!("{count} lines dropped");
-            let fields = json!({ "count": count, "text": text, "hint": "the log is not read fast enough" });
-            let told = line(("warn", "lines_dropped", fields), unix_time().as_millis(), self.form);
-            self.bytes += told.len();
-            self.lines.push_back(told);
-        }
-    }
-
-    fn next(&mut self) -> Option<String> {
-        if self.lines.is_empty() {
-            self.tell_dropped();
-        }
-        let line = self.lines.pop_front();
-        self.bytes -= line.as_ref().map_or(0, String::len);
-        self.writes = line.is_some();
-        line
-    }
+struct Counts {
+    waiting: AtomicUsize,
+    dropped: AtomicUsize,
 }
 
 impl Lines {
@@ -73,50 +36,43 @@ impl Lines {
     /// # Errors
     /// The system gives no thread.
     pub fn start(to: impl Write + Send + 'static) -> std::io::Result<Self> {
-        let lines = Self::default();
-        let written = lines.clone();
-        std::thread::Builder::new().name("log".into()).spawn(move || written.write(to))?;
-        Ok(lines)
+        let ((queue, lines), counts) = (channel(), Arc::<Counts>::default());
+        let written = Arc::clone(&counts);
+        std::thread::Builder::new().name("log".into()).spawn(move || write(&lines, &written, to))?;
+        Ok(Self { queue, counts })
     }
 
     /// Has a line written some time, if there is room.
     pub fn tell(&self, line: String, form: Form) {
-        let mut queue = self.lock();
-        queue.form = form;
-        queue.push(line);
-        self.0.changed.notify_all();
-    }
-
-    /// The form of what was told last.
-    pub fn form(&self) -> Form {
-        self.lock().form
+        if self.counts.waiting.fetch_add(1, SeqCst) < LINES_MAX && self.queue.send((line, form)).is_ok() {
+            return;
+        }
+        self.counts.dropped.fetch_add(1, SeqCst);
+        self.counts.waiting.fetch_sub(1, SeqCst);
     }
 
     /// Waits until all is written, but no longer than this.
     pub fn finish(&self, patience: Duration) {
-        let busy = |queue: &mut Queue| queue.writes || !queue.lines.is_empty() || queue.dropped > 0;
-        // Whether it was in time or not: this is the end.
-        let _ = self.0.changed.wait_timeout_while(self.lock(), patience, busy);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self, mut to: impl Write) {
-        loop {
-            let mut queue = self.lock();
-            let next = loop {
-                if let Some(line) = queue.next() {
-                    break line;
-                }
-                self.0.changed.notify_all();
-                queue = self.0.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-            };
-            drop(queue);
-            // A reader who is gone stops nobody.
-            let _ = to.write_all(format!("{next}\n").as_bytes());
+        let clock = Clock::start();
+        while self.counts.waiting.load(SeqCst) > 0 && Duration::from(clock.now()) < patience {
+            std::thread::sleep(NAP);
         }
+    }
+}
+
+fn write(lines: &Receiver<(String, Form)>, counts: &Counts, mut to: impl Write) {
+    // A reader who is gone stops nobody.
+    let mut write = |text: &str| drop(to.write_all(format!("{text}\n").as_bytes()));
+    for (text, form) in lines {
+        write(&text);
+        let is_last = counts.waiting.load(SeqCst) == 1;
+        let count = if is_last { counts.dropped.swap(0, SeqCst) } else { 0 };
+        if count > 0 {
+            let text = format!("{count} lines dropped");
+            let fields = json!({ "count": count, "text": text, "hint": "the log is not read fast enough" });
+            write(&line(("warn", "lines_dropped", fields), unix_time().as_millis(), form));
+        }
+        counts.waiting.fetch_sub(1, SeqCst);
     }
 }
 
@@ -124,7 +80,6 @@ impl Lines {
 mod tests {
     use super::*;
     use std::io;
-    use std::sync::mpsc::{Receiver, Sender, channel};
 
     /// Takes a line whenever it is let.
     struct Slow(Receiver<()>, Sender<String>);

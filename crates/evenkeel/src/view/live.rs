@@ -1,6 +1,5 @@
 //! Pictures of something that runs, one after the other, until somebody has seen enough.
 
-use crate::clock::Clock;
 use crate::config::units;
 use crate::console::console_size;
 use crate::out;
@@ -10,7 +9,6 @@ use crate::view::screen::Screen;
 use anyhow::{Result, anyhow};
 use std::io::IsTerminal;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -37,7 +35,7 @@ pub fn show<T, S: Send + 'static>(
     session: &Session,
     flags: &LiveFlags,
     shown: &mut T,
-    read: impl Fn() -> Result<S> + Send + Sync + 'static,
+    read: impl Fn() -> Result<S> + Send + 'static,
     add: impl Fn(&mut T, S),
     draw: impl Fn(&T, Frame) -> String,
 ) -> Result<ExitCode> {
@@ -50,40 +48,26 @@ pub fn show<T, S: Send + 'static>(
         return Ok(ExitCode::SUCCESS);
     }
     let screen = Screen::enter()?;
-    let read = Arc::new(read);
+    let (sender, readings) = mpsc::channel();
+    std::thread::spawn(move || {
+        std::thread::sleep(every);
+        while sender.send(read()).is_ok() {
+            std::thread::sleep(every);
+        }
+    });
     loop {
         let (width, height) = console_size();
         screen.draw(&draw(shown, Frame { width, height: height.saturating_sub(1) }))?;
-        let Some(reading) = next(session, &screen, every, &read) else { return Ok(ExitCode::SUCCESS) };
-        add(shown, reading?);
-    }
-}
-
-/// What is read when it is time for it; `None` where somebody wants no more of them. A reading under way is left then.
-fn next<S: Send + 'static>(
-    session: &Session,
-    screen: &Screen,
-    every: Duration,
-    read: &Arc<impl Fn() -> Result<S> + Send + Sync + 'static>,
-) -> Option<Result<S>> {
-    let (sender, receiver) = mpsc::channel();
-    let read = Arc::clone(read);
-    let clock = Clock::start();
-    let mut due = Some(move || drop(sender.send(read())));
-    loop {
-        if session.stop.is_set() || screen.is_left() {
-            return None;
-        }
-        let left = every.saturating_sub(clock.now().into());
-        if left.is_zero()
-            && let Some(due) = due.take()
-        {
-            std::thread::spawn(due);
-        }
-        match receiver.recv_timeout(if left.is_zero() { NAP } else { left.min(NAP) }) {
-            Ok(reading) => return Some(reading),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Some(Err(anyhow!("the reading broke off"))),
-        }
+        let reading = loop {
+            if session.stop.is_set() || screen.is_left() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            match readings.recv_timeout(NAP) {
+                Ok(reading) => break reading?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(anyhow!("the reading broke off")),
+            }
+        };
+        add(shown, reading);
     }
 }

@@ -49,8 +49,7 @@ impl PagesError {
                 "copy the file again; a shared tablespace of several files (ibdata1, ibdata2) is not read"
             }
             Self::Damaged { .. } | Self::Changed { .. } => {
-                "stop the server first, or hold the table by FLUSH TABLES ... FOR EXPORT; if no server \
-                 writes to it, innochecksum and CHECK TABLE show more"
+                "stop the server first; if none writes to it, innochecksum and CHECK TABLE show more"
             }
             Self::Memory { .. } => "it takes 11 bytes for each page",
             _ => return None,

@@ -1,24 +1,14 @@
 //! Who holds a file: a server locks the files that it has open, and the kernel lists all locks.
 
-use crate::cpu::ProcessStat;
 use crate::text;
-use evenkeel_os::usage::tick;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The process that has locked this file; `None` where none has, or this process may not see it.
 pub fn holder(path: &Path) -> Option<u32> {
     let file = std::fs::metadata(path).ok()?;
     let (major, minor) = (libc::major(file.dev()), libc::minor(file.dev()));
     of_locks(&text::read("/proc/locks")?, &format!("{major:02x}:{minor:02x}:{}", file.ino()))
-}
-
-/// When a process began; `None` where it is gone. The kernel tells when it booted to the second, so that this may be a second late or early.
-pub fn started(pid: u32) -> Option<SystemTime> {
-    let booted = text::number(&text::read("/proc/stat")?, "btime")?;
-    let after = text::times(ProcessStat::read(pid)?.start, tick());
-    Some(UNIX_EPOCH + Duration::from_secs(booted) + Duration::from_nanos(after.0))
 }
 
 /// `6: POSIX  ADVISORY  WRITE 31945 fe:00:10349350 0 EOF`
@@ -35,18 +25,6 @@ fn of_locks(locks: &str, file: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_process_began_before_now_and_one_that_is_gone_never_did() {
-        let child = std::process::Command::new("sleep").arg("600").spawn();
-        let (mut child, about) = (child.unwrap(), UNIX_EPOCH + evenkeel_os::clock::unix_time());
-        let found = started(child.id()).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        let (early, late) = (found - Duration::from_secs(2), found + Duration::from_secs(2));
-        assert!((early..late).contains(&about), "{found:?} {about:?}");
-        assert_eq!(started(u32::MAX), None);
-    }
 
     #[test]
     fn who_has_locked_a_file_is_found_by_its_device_and_number() {

@@ -30,7 +30,7 @@ mod whole;
 pub use dictionary::{IndexName, Names};
 pub use error::PagesError;
 pub use format::Format;
-pub use held::{holder, started};
+pub use held::holder;
 pub use kind::PageKind;
 pub use layout::{Broken, FILLS, Fault, IndexLayout, RangeCost, Tablespace};
 pub use read::read;

@@ -42,7 +42,7 @@ impl EventLog {
             decisions: Decisions::default(),
         };
         let lines = Lines::start(io::stderr())?;
-        log_panics(lines.clone());
+        log_panics(lines.clone(), config.log);
         Ok(Self { clock: Clock::start(), lines, state: Mutex::new(state) })
     }
 
@@ -89,7 +89,7 @@ impl Listener for EventLog {
 }
 
 /// A panic as a line: it may hold any lock but that of the lines.
-fn log_panics(lines: Lines) {
+fn log_panics(lines: Lines, form: Form) {
     std::panic::set_hook(Box::new(move |info| {
         let thread = std::thread::current();
         // Nothing where the environment does not ask for it (RUST_BACKTRACE).
@@ -97,7 +97,6 @@ fn log_panics(lines: Lines) {
         let (name, text) = (thread.name().unwrap_or_default(), info.to_string());
         let fields =
             json!({ "thread": name, "text": text, "backtrace": trace.map(|trace| trace.to_string()) });
-        let form = lines.form();
         lines.tell(line(("error", "panic", fields), unix_time().as_millis(), form), form);
         if name == "main" {
             lines.finish(LAST_WORDS);

@@ -3,7 +3,7 @@
 use super::measured::{Pages, RANGE};
 use super::table::{Table, WELL};
 use crate::format;
-use crate::table::{GridColumn, Ink, Look, Place, lines};
+use crate::table::{GridColumn, Look, lines};
 use evenkeel_site::relayout::Waits;
 
 /// All tables before anything is done, with what a new layout promises.
@@ -88,31 +88,19 @@ fn rows(table: &Table) -> Vec<(&str, &Pages)> {
     pages.iter().map(|index| (table.facts.table.as_str(), index)).collect()
 }
 
-fn column(head: [&str; 2], right: bool, rank: u8, places: Vec<String>) -> GridColumn {
-    let places = places.into_iter().map(|text| Place::new(text, Ink::Plain)).collect();
-    GridColumn { head: head.map(str::to_owned), right, rank, places }
-}
-
-fn each<T>(rows: &[T], text: impl Fn(&T) -> String) -> Vec<String> {
-    rows.iter().map(text).collect()
-}
-
 fn promised(rows: &[(&str, &Pages)]) -> Vec<GridColumn> {
     let of = format!("of {}", format::percent(RANGE * 100.0));
     vec![
-        column(["table", ""], false, 0, each(rows, |(table, _)| (*table).to_owned())),
-        column(["index", ""], false, 0, each(rows, |(_, index)| index.index.clone())),
-        column(["fill", ""], true, 2, each(rows, |(_, index)| share(Some(index.fill)))),
-        column(["in", "order"], true, 0, each(rows, |(_, index)| share(index.in_order))),
-        column(["pages", ""], true, 0, each(rows, |(_, index)| index.pages.to_string())),
-        column(["pages", "promised"], true, 0, each(rows, |(_, index)| index.promised_pages.to_string())),
-        column(["extents", &of], true, 1, each(rows, |(_, index)| decimal(index.range_extents))),
-        column(
-            ["extents", "promised"],
-            true,
-            1,
-            each(rows, |(_, index)| decimal(index.promised_range_extents)),
-        ),
+        GridColumn::of(rows, ["table", ""], false, 0, |(table, _)| (*table).to_owned()),
+        GridColumn::of(rows, ["index", ""], false, 0, |(_, index)| index.index.clone()),
+        GridColumn::of(rows, ["fill", ""], true, 2, |(_, index)| share(Some(index.fill))),
+        GridColumn::of(rows, ["in", "order"], true, 0, |(_, index)| share(index.in_order)),
+        GridColumn::of(rows, ["pages", ""], true, 0, |(_, index)| index.pages.to_string()),
+        GridColumn::of(rows, ["pages", "promised"], true, 0, |(_, index)| index.promised_pages.to_string()),
+        GridColumn::of(rows, ["extents", &of], true, 1, |(_, index)| decimal(index.range_extents)),
+        GridColumn::of(rows, ["extents", "promised"], true, 1, |(_, index)| {
+            decimal(index.promised_range_extents)
+        }),
     ]
 }
 
@@ -123,22 +111,16 @@ fn gained(before: &[(&str, &Pages)], after: &[Pages]) -> Vec<GridColumn> {
     };
     let of = format!("of {}", format::percent(RANGE * 100.0));
     vec![
-        column(["index", ""], false, 0, each(after, |index| index.index.clone())),
-        column(["fill", ""], true, 2, each(after, |index| pair(index, &|old| share(Some(old.fill))))),
-        column(["in order", ""], true, 0, each(after, |index| pair(index, &|old| share(old.in_order)))),
-        column(["pages", ""], true, 0, each(after, |index| pair(index, &|old| old.pages.to_string()))),
-        column(
-            ["pages", "promised"],
-            true,
-            1,
-            each(after, |index| was(index).map_or("-".to_owned(), |old| old.promised_pages.to_string())),
-        ),
-        column(
-            ["extents", &of],
-            true,
-            0,
-            each(after, |index| pair(index, &|old| decimal(old.range_extents))),
-        ),
+        GridColumn::of(after, ["index", ""], false, 0, |index| index.index.clone()),
+        GridColumn::of(after, ["fill", ""], true, 2, |index| pair(index, &|old| share(Some(old.fill)))),
+        GridColumn::of(after, ["in order", ""], true, 0, |index| pair(index, &|old| share(old.in_order))),
+        GridColumn::of(after, ["pages", ""], true, 0, |index| pair(index, &|old| old.pages.to_string())),
+        GridColumn::of(after, ["pages", "promised"], true, 1, |index| {
+            was(index).map_or("-".to_owned(), |old| old.promised_pages.to_string())
+        }),
+        GridColumn::of(after, ["extents", &of], true, 0, |index| {
+            pair(index, &|old| decimal(old.range_extents))
+        }),
     ]
 }
 

@@ -31,13 +31,11 @@ impl Chart {
     /// The chart as an `<svg>` element.
     pub fn svg(&self) -> String {
         let (chart, frame) = (self, Frame::new(self));
-        let (id, (width, height)) = (&chart.id, chart.size);
-        let mut out = format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
-         <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n\
-         <clipPath id=\"{id}-c\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>\n",
-            Text(&chart.title),
-            Text(&chart.description),
+        let mut out = open("chart", &chart.id, chart.size, [&chart.title, &chart.description]);
+        let _ = writeln!(
+            out,
+            "<clipPath id=\"{}-c\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>",
+            chart.id,
             frame.left - CLIP_ASIDE,
             frame.top,
             frame.right - frame.left + 2.0 * CLIP_ASIDE,
@@ -76,6 +74,16 @@ impl<'a> Frame<'a> {
     pub fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x.place(x)?, self.y.place(y)?))
     }
+}
+
+/// The begin of a drawing, with its title and description for those who do not see it.
+pub fn open(class: &str, id: &str, (width, height): (f64, f64), [title, description]: [&str; 2]) -> String {
+    format!(
+        "<svg class=\"{class}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
+         <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n",
+        Text(title),
+        Text(description)
+    )
 }
 
 pub fn write_text(out: &mut String, class: &str, text: &str, spot: Spot) {

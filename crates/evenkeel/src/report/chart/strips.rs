@@ -1,9 +1,8 @@
 //! Small charts above one another over the same time, a figure each.
 
-use super::draw::{polyline, write_text};
+use super::draw::{open, polyline, write_text};
 use super::labels::{Anchor, Spot};
 use super::scale::{Quantity, Scale, Spacing};
-use crate::report::markup::Text;
 use std::fmt::Write as _;
 
 #[derive(Clone, Debug)]
@@ -43,13 +42,7 @@ impl Strips {
     /// As an `<svg>` element.
     pub fn svg(&self) -> String {
         let height = STEP * self.strips.len() as f64 + FOOT;
-        let id = &self.id;
-        let mut out = format!(
-            "<svg class=\"chart strips\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n\
-             <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n",
-            Text(&self.title),
-            Text(&self.description)
-        );
+        let mut out = open("chart strips", &self.id, (WIDTH, height), [&self.title, &self.description]);
         let time = Scale::exact(0.0, self.length_s.max(1.0), LEFT, WIDTH - RIGHT);
         let bottom = height - FOOT - 6.0;
         self.times(&mut out, &time, bottom);

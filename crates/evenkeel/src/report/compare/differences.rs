@@ -1,33 +1,10 @@
 //! What differs in where and how two studies were measured.
 
 use crate::format;
-use crate::report::markup::Text;
-use crate::report::sections::{TELLING, section as wrapped, settings, spoken, table};
+use crate::report::sections::{self, TELLING, field, head, row, settings, spoken, table};
 use crate::report::study::Study;
 use evenkeel_study::store::format::ServerRecord;
-use std::collections::BTreeMap;
-
-/// Variables that name a place or an instance; they differ between any two servers, and explain nothing.
-const PLACES: [&str; 18] = [
-    "basedir",
-    "bind_address",
-    "datadir",
-    "general_log_file",
-    "hostname",
-    "innodb_data_home_dir",
-    "innodb_log_group_home_dir",
-    "innodb_undo_directory",
-    "log_bin_basename",
-    "log_error",
-    "pid_file",
-    "port",
-    "report_port",
-    "server_id",
-    "server_uid",
-    "slow_query_log_file",
-    "socket",
-    "tmpdir",
-];
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A name with its values; an empty one stands where a study does not have it.
 type Row = (String, [String; 2]);
@@ -35,13 +12,11 @@ type Row = (String, [String; 2]);
 /// Tables of what differs; server variables that seldom matter are folded away.
 pub fn section(studies: [&Study; 2], series: &[usize; 2]) -> String {
     let servers = [0, 1].map(|side| server(studies[side], series[side]));
-    let variables = differing(servers.map(|server| server.variables.clone()));
-    let (places, telling): (Vec<Row>, Vec<Row>) =
-        variables.into_iter().partition(|(name, _)| PLACES.contains(&name.as_str()));
+    let variables = differing(servers.each_ref().map(|server| server.variables.clone()));
     let (telling, others): (Vec<Row>, Vec<Row>) =
-        telling.into_iter().partition(|(name, _)| TELLING.contains(&name.as_str()));
+        variables.into_iter().partition(|(name, _)| TELLING.contains(&name.as_str()));
     let mut rows = differing(studies.map(|study| settings(study).into_iter().chain(own(study)).collect()));
-    rows.extend(differing(servers.map(described)));
+    rows.extend(differing(servers.each_ref().map(described)));
     rows.extend(telling);
     rows.extend(differing(
         studies.map(|study| study.manifest.machine.iter().map(|(name, value)| spoken(name, value)).collect()),
@@ -50,22 +25,21 @@ pub fn section(studies: [&Study; 2], series: &[usize; 2]) -> String {
         true => "<p>Settings, server version, data, the variables that mostly matter and the machine are the same.</p>\n".to_owned(),
         false => in_table("What differs", &rows),
     };
-    let folded = [("Other variables that differ", others), ("Names and places that differ", places)];
-    let folded: String = folded.iter().map(|(name, rows)| details(name, rows)).collect();
+    let folded = match others.len() {
+        0 => String::new(),
+        count => format!(
+            "<details class=\"plan\"><summary>Other variables that differ ({count})</summary>{}</details>\n",
+            in_table("Other variables that differ", &others)
+        ),
+    };
     let words = "Only what was recorded, and only where it is not the same in both.";
-    wrapped("differences", "What differs", words, &format!("{shown}{folded}"))
+    sections::section("differences", "What differs", words, &format!("{shown}{folded}"))
 }
 
 /// The server of a series; an empty record where the manifest has none.
-fn server(study: &Study, series: usize) -> &ServerRecord {
-    static UNKNOWN: ServerRecord = ServerRecord {
-        version: String::new(),
-        variables: BTreeMap::new(),
-        data: BTreeMap::new(),
-        tables_bytes: None,
-    };
-    let target = study.plan.series.get(series).map(|series| series.target);
-    target.and_then(|target| study.manifest.servers.get(target)).unwrap_or(&UNKNOWN)
+fn server(study: &Study, series: usize) -> ServerRecord {
+    let series = study.plan.series.get(series);
+    series.and_then(|series| study.manifest.servers.get(series.target)).cloned().unwrap_or_default()
 }
 
 fn own(study: &Study) -> Vec<(String, String)> {
@@ -87,34 +61,16 @@ fn described(server: &ServerRecord) -> BTreeMap<String, String> {
 
 /// Names whose values are not the same, in order.
 fn differing([one, other]: [BTreeMap<String, String>; 2]) -> Vec<Row> {
-    let mut names: Vec<&String> = one.keys().chain(other.keys()).collect();
-    names.sort();
-    names.dedup();
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     let value = |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_default();
     let row = |name: &String| (name.clone(), [value(&one, name), value(&other, name)]);
     names.into_iter().map(row).filter(|(_, [one, other])| one != other).collect()
 }
 
 fn in_table(caption: &str, rows: &[Row]) -> String {
-    let field = |value: &String| match value.as_str() {
-        "" => format!("<td class=\"absent\">{}</td>", format::ABSENT),
-        value => format!("<td>{}</td>", Text(value)),
-    };
-    let row = |(name, values): &Row| {
-        format!("<tr><th scope=\"row\">{}</th>{}{}</tr>\n", Text(name), field(&values[0]), field(&values[1]))
-    };
-    let rows: String = rows.iter().map(row).collect();
-    let head = ["", "A", "B"].map(|name| format!("<th scope=\"col\">{name}</th>")).concat();
-    table(caption, &head, &format!("<tbody>\n{rows}</tbody>"))
-}
-
-fn details(name: &str, rows: &[Row]) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<details class=\"plan\"><summary>{name} ({})</summary>{}</details>\n",
-        rows.len(),
-        in_table(name, rows)
-    )
+    let value = |value: &String| field(if value.is_empty() { format::ABSENT } else { value });
+    let rows: String =
+        rows.iter().map(|(name, values)| row(name, &values.each_ref().map(value).concat())).collect();
+    let heads = ["", "A", "B"].map(|name| head(name, "")).concat();
+    table(caption, &heads, &format!("<tbody>\n{rows}</tbody>"))
 }

@@ -14,6 +14,7 @@ use crate::format;
 use crate::study::comparison::{self, Wording};
 use anyhow::{Result, anyhow};
 use evenkeel_core::experiment::Margin;
+use evenkeel_study::store::format::SeriesRecord;
 
 /// A series of one study with that of the other.
 struct Match {
@@ -50,14 +51,11 @@ fn matches(studies: [&Study; 2]) -> Result<Vec<Match>> {
     if let ([alone], [_]) = (one.as_slice(), other.as_slice()) {
         return Ok(vec![Match { label: alone.label.clone(), series: [0, 0] }]);
     }
-    let position = |label: &str| other.iter().position(|series| series.label == label);
-    let found: Vec<Match> = one
-        .iter()
-        .enumerate()
-        .filter_map(|(at, series)| {
-            Some(Match { label: series.label.clone(), series: [at, position(&series.label)?] })
-        })
-        .collect();
+    let pair = |(at, own): (usize, &SeriesRecord)| {
+        let same = other.iter().position(|series| series.label == own.label)?;
+        Some(Match { label: own.label.clone(), series: [at, same] })
+    };
+    let found: Vec<Match> = one.iter().enumerate().filter_map(pair).collect();
     if found.is_empty() {
         let [one, other] = [one, other]
             .map(|all| all.iter().map(|series| format!("{:?}", series.label)).collect::<Vec<_>>().join(", "));

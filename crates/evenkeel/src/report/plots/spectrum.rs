@@ -79,15 +79,11 @@ fn traces(study: &Study, series: usize) -> (Vec<Trace>, Vec<String>) {
 fn of_cell(study: &Study, cell: &CellSummary) -> (Option<Distribution>, Vec<String>) {
     let (mut all, mut missing): (Option<Distribution>, Vec<String>) = (None, Vec::new());
     for run in study.standing_of(cell.cell) {
-        let why = match study.details.of(run).map(|details| &details.response) {
-            Some(Ok(own)) => {
-                all = Some(all.map_or_else(|| own.clone(), |all| all.and(own)));
-                continue;
-            }
-            Some(Err(why)) => why.as_str(),
-            None => "not read",
-        };
-        missing.push(format!("{}, run {}: {why}", study.cell_name(cell), run.repeat));
+        let details = study.details.of(run);
+        match details.map_or(Err("not read"), |own| own.response.as_ref().map_err(String::as_str)) {
+            Ok(own) => all = Some(all.map_or_else(|| own.clone(), |all| all.and(own))),
+            Err(why) => missing.push(format!("{}, run {}: {why}", study.cell_name(cell), run.repeat)),
+        }
     }
     (all, missing)
 }

@@ -240,16 +240,10 @@ fn thinned(host: &str, values: &[(f64, f64)]) -> Vec<Point> {
 }
 
 /// The hosts whose figures were watched over time, in the order in which they are drawn; none where lines are.
-pub fn drawn_hosts(lines: &[Line<'_, '_>]) -> Vec<String> {
+pub fn drawn_hosts<'a>(lines: &'a [Line<'_, '_>]) -> Vec<&'a str> {
     let runs = lines.iter().flat_map(|line| &line.cells).flat_map(|cell| &cell.runs);
-    let columns = runs.flat_map(|run| &run.series.columns);
-    let mut hosts: Vec<String> = Vec::new();
-    for host in columns.map(|column| split(column).1).filter(|host| !host.is_empty()) {
-        if !hosts.iter().any(|known| known == host) {
-            hosts.push(host.to_owned());
-        }
-    }
-    hosts
+    let hosts = runs.flat_map(|run| &run.series.columns).map(|column| split(column).1);
+    format::distinct(hosts.filter(|host| !host.is_empty()))
 }
 
 pub fn look_of_host(at: usize) -> Look {

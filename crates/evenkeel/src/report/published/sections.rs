@@ -106,12 +106,7 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let references: String = view.references_of(part).map(|text| words(&text)).collect();
     let inner =
         format!("{sentences}{references}{legend}{wide}{grid}{}", table_of(view, part, &cells, &lines));
-    section(&part.name, &capital(&part.title), &part.about, &inner)
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    section(&part.name, &format::capital(&part.title), &part.about, &inner)
 }
 
 fn table_of(view: &Published<'_>, part: &Part, cells: &[&Cell<'_>], lines: &[Line<'_, '_>]) -> String {

@@ -28,15 +28,12 @@ pub const TELLING: [&str; 14] = [
 
 pub fn environment(study: &Study) -> String {
     let mut inner = String::from("<div class=\"cards\">\n");
-    inner.push_str(&card("Machine of the generator", &machine(study)));
-    let mut measured = settings(study);
-    measured.extend(sensed(study));
-    inner.push_str(&card("How it was measured", &measured));
+    inner.push_str(&card("Machine of the generator", &machine(&study.manifest.machine)));
+    inner.push_str(&card("How it was measured", &[settings(study), sensed(study)].concat()));
     for (index, target) in study.plan.targets.iter().enumerate() {
         inner.push_str(&server(target, study.manifest.servers.get(index)));
         if let Some(far) = study.manifest.sensed.get(&target.label) {
-            let pairs: Vec<_> = far.iter().map(|(name, value)| spoken(name, value)).collect();
-            inner.push_str(&card(&format!("Machine of server {}", target.label), &pairs));
+            inner.push_str(&card(&format!("Machine of server {}", target.label), &machine(far)));
         }
     }
     inner.push_str("</div>\n");
@@ -55,21 +52,17 @@ fn card(heading: &str, pairs: &[(String, String)]) -> String {
     format!("<div class=\"card\"><h3>{}</h3>{}</div>\n", Text(heading), list(pairs))
 }
 
-pub fn list<N: AsRef<str>>(pairs: &[(N, String)]) -> String {
-    let row = |(name, value): &(N, String)| {
-        format!("<div><dt>{}</dt><dd>{}</dd></div>", Text(name.as_ref()), Text(value))
+pub fn list<N: AsRef<str>, V: AsRef<str>>(pairs: &[(N, V)]) -> String {
+    let row = |(name, value): &(N, V)| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>", Text(name.as_ref()), Text(value.as_ref()))
     };
     format!("<dl class=\"pairs\">{}</dl>", pairs.iter().map(row).collect::<String>())
 }
 
-fn owned(pairs: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    pairs.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-fn machine(study: &Study) -> Vec<(String, String)> {
-    match owned(&study.manifest.machine) {
-        none if none.is_empty() => vec![("machine".to_owned(), format::ABSENT.to_owned())],
-        pairs => pairs.into_iter().map(|(name, value)| spoken(&name, &value)).collect(),
+fn machine(machine: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    match machine.is_empty() {
+        true => vec![("machine".to_owned(), format::ABSENT.to_owned())],
+        false => machine.iter().map(|(name, value)| spoken(name, value)).collect(),
     }
 }
 
@@ -133,17 +126,12 @@ fn server(target: &TargetRecord, record: Option<&ServerRecord>) -> String {
         ("version".to_owned(), record.version.clone()),
         ("domain".to_owned(), domain(target)),
     ];
-    if let Some(bytes) = record.tables_bytes {
-        pairs.push(("tables and indexes".to_owned(), format::bytes(bytes)));
-    }
+    pairs.extend(record.tables_bytes.map(|bytes| ("tables and indexes".to_owned(), format::bytes(bytes))));
     pairs.extend(record.data.iter().map(|(key, value)| (format!("data: {key}"), value.clone())));
-    for name in TELLING {
-        if let Some(value) = record.variables.get(name) {
-            pairs.push((name.to_owned(), value.clone()));
-        }
-    }
+    let telling = |name: &str| Some((name.to_owned(), record.variables.get(name)?.clone()));
+    pairs.extend(TELLING.into_iter().filter_map(telling));
     let heading = format!("Server {}", target.label);
-    let all = list(&owned(&record.variables));
+    let all = list(&record.variables.iter().collect::<Vec<_>>());
     let folded = match record.variables.len() {
         0 => String::new(),
         count => format!(

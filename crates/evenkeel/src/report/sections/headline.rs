@@ -18,7 +18,9 @@ pub fn headline(study: &Study) -> String {
         }
         many => {
             let tag = if study.verdicts.is_empty() { "h1" } else { "p" };
-            let _ = writeln!(out, "<{tag}>{}</{tag}>", Text(&title_of_several(study, many.len())));
+            let (workloads, variants) = (study.workloads().join(", "), many.len());
+            let what = "what each carries, and how far that can be trusted";
+            let _ = writeln!(out, "<{tag}>{} in {variants} variants: {what}</{tag}>", Text(&workloads));
         }
     }
     let _ = writeln!(out, "<p class=\"setting\">{}</p>", Text(&setting(study)));
@@ -64,13 +66,6 @@ fn nothing_yet(study: &Study) -> String {
         }
     };
     format!("<h1>{}</h1>\n", Text(&text))
-}
-
-fn title_of_several(study: &Study, variants: usize) -> String {
-    format!(
-        "{} in {variants} variants: what each carries, and how far that can be trusted",
-        study.workloads().join(", ")
-    )
 }
 
 fn setting(study: &Study) -> String {

@@ -46,7 +46,7 @@ pub fn server(study: &Study) -> String {
     if cells.is_empty() || (shown.is_empty() && !has_delay(&cells)) {
         return String::new();
     }
-    let delay_unit = unit(&study.summary.cells, |cell| &cell.mu_ms);
+    let delay_unit = unit(&study.summary.cells, |cell| Some(&cell.mu_ms)).unwrap_or(TimeUnit::Milliseconds);
     let fixed = [
         ("cell", ""),
         ("requests", "all runs"),

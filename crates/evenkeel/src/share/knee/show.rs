@@ -2,7 +2,7 @@
 
 use super::{Sweep, SweepPlan, label};
 use crate::format::{TimeUnit, count, fixed, percent, significant, time};
-use crate::table::{GridColumn, Ink, Look, Place, lines};
+use crate::table::{GridColumn, Look, lines};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::share::knee::{Judgment, PART_OF_PEAK, Verdict};
 use evenkeel_study::store::Caveats;
@@ -75,11 +75,9 @@ pub fn text(measured: &Measurement<'_>, look: Look) -> String {
 
 fn columns(measured: &Measurement<'_>) -> Vec<GridColumn> {
     let curve = &measured.judgment.curve;
-    let column = |head: &str, rank, value: &dyn Fn(usize) -> String| GridColumn {
-        head: [head.to_owned(), String::new()],
-        right: true,
-        rank,
-        places: (0..curve.len()).map(|place| Place::new(value(place), Ink::Plain)).collect(),
+    let places: Vec<usize> = (0..curve.len()).collect();
+    let column = |head: &str, rank, value: &dyn Fn(usize) -> String| {
+        GridColumn::of(&places, [head, ""], true, rank, |place| value(*place))
     };
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let mean = |place: usize| significant(1e3 * curve[place].latency_s, 3);

@@ -1,10 +1,7 @@
-//! A tiny HTTP server for metrics: one thread that waits for no client, everything bounded.
+//! A tiny HTTP server for metrics, everything bounded.
 
-mod bounds;
 mod client;
-mod connection;
 mod page;
-mod serve;
 mod server;
 #[cfg(test)]
 pub mod tests;

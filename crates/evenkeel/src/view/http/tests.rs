@@ -1,9 +1,7 @@
 //! The server against clients that are slow, silent, endless, or many.
 
-use super::bounds::Bounds;
-use super::connection::REQUEST_MAX;
+use super::server::{CLIENTS, REQUEST_MAX};
 use super::*;
-use evenkeel_core::Nanos;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 
@@ -26,13 +24,6 @@ fn pages(path: &str) -> Page {
 
 fn server() -> Server {
     Server::start("127.0.0.1:0", pages).expect("a port")
-}
-
-/// One that never leaves a client for being late.
-fn patient(clients: usize, answers: usize) -> Server {
-    let forever = Nanos::from_secs(86_400);
-    let bounds = Bounds { clients, answers, request: forever, answer: forever };
-    Server::within(bounds, "127.0.0.1:0", pages).expect("a port")
 }
 
 fn says(server: &Server, words: &[u8]) -> TcpStream {
@@ -58,7 +49,7 @@ fn pages_are_served_by_path() {
 
 #[test]
 fn a_quick_client_is_answered_while_ten_others_are_still_waited_for() {
-    let server = patient(64, 32 << 20);
+    let server = server();
     let words: [&[u8]; 3] = [b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: a\r\n"];
     let mut slow: Vec<TcpStream> = (0..10).map(|number| says(&server, words[number % 3])).collect();
     assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
@@ -67,49 +58,16 @@ fn a_quick_client_is_answered_while_ten_others_are_still_waited_for() {
 
 #[test]
 fn two_hundred_silent_clients_do_not_keep_a_quick_one_out() {
-    let server = patient(64, 32 << 20);
+    let server = server();
     let mut slow: Vec<TcpStream> = (0..200).map(|_| says(&server, b"GET /metrics HT")).collect();
     for _ in 0..5 {
         assert_eq!(answer(&server.address().to_string(), "/metrics").0, 200);
     }
     let waited_for = slow.iter_mut().filter_map(|stream| is_waited_for(stream).then_some(())).count();
     assert!(
-        (1..64).contains(&waited_for),
-        "{waited_for} of 200 silent clients are kept, and 64 at most may be"
+        (1..=CLIENTS).contains(&waited_for),
+        "{waited_for} of 200 silent clients are kept, and {CLIENTS} at most may be"
     );
-}
-
-#[test]
-fn clients_that_do_not_read_cost_a_bounded_memory_and_nobody_s_time() {
-    let server = patient(64, 3 * BIG);
-    let unread: Vec<TcpStream> = (0..20).map(|_| says(&server, b"GET /big HTTP/1.1\r\n\r\n")).collect();
-    let address = server.address().to_string();
-    assert_eq!(answer(&address, "/metrics").0, 200);
-    assert_eq!(answer(&address, "/big").1.len(), BIG);
-    // Who reads at last finds that the first ones were left in the middle, for the sake of the later ones.
-    let whole = |mut stream: TcpStream| {
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).is_ok() && bytes.len() > BIG
-    };
-    let whole = unread.into_iter().map(whole).filter(|whole| *whole).count();
-    assert!((1..=3).contains(&whole), "{whole} answers of 20 were kept, and 3 at most may be");
-}
-
-#[test]
-fn clients_that_are_late_are_left() {
-    let moment = Nanos::from_millis(1);
-    let bounds = Bounds { request: moment, answer: moment, ..Bounds::USUAL };
-    let server = Server::within(bounds, "127.0.0.1:0", pages).expect("a port");
-    for words in [&b""[..], b"GET /big HTTP/1.1\r\n\r\n"] {
-        let mut stream = says(&server, words);
-        // Nothing is read before the server has closed, which a write tells sooner or later.
-        while stream.write_all(b"a").is_ok() {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        let mut bytes = Vec::new();
-        let _ = stream.read_to_end(&mut bytes);
-        assert!(bytes.len() < BIG, "{} bytes", bytes.len());
-    }
 }
 
 #[test]

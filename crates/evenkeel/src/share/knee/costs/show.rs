@@ -4,7 +4,7 @@ use super::figures::{CostsPlan, Found, Measured, name};
 use crate::config::costs::text as table_text;
 use crate::format::{fixed, percent, significant};
 use crate::share::knee::label;
-use crate::table::{GridColumn, Ink, Look, Place, lines};
+use crate::table::{GridColumn, Look, lines};
 use anyhow::Result;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::share::knee::RISE_MOST;
@@ -38,11 +38,9 @@ fn settings(reads: &str, writes: &str) -> String {
 }
 
 fn columns(found: &Found) -> Vec<GridColumn> {
-    let column = |head: &str, rank, right, value: &dyn Fn(usize) -> String| GridColumn {
-        head: [head.to_owned(), String::new()],
-        right,
-        rank,
-        places: (0..found.kinds.len()).map(|place| Place::new(value(place), Ink::Plain)).collect(),
+    let places: Vec<usize> = (0..found.kinds.len()).collect();
+    let column = |head: &str, rank, right, value: &dyn Fn(usize) -> String| {
+        GridColumn::of(&places, [head, ""], right, rank, |place| value(*place))
     };
     let mean = |place: usize| {
         let throughputs = &found.kinds[place].throughputs;
