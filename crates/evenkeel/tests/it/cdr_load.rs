@@ -5,7 +5,7 @@ mod broken;
 mod refusals;
 pub mod server;
 
-use crate::cli::{borrowed, piped, text, words};
+use crate::cli::{borrowed, ended, piped, words};
 use crate::sandbox::done;
 use serde_json::Value;
 use server::Server;
@@ -113,9 +113,7 @@ fn a_file_that_grows_while_it_is_read_is_not_done_and_a_rerun_brings_the_rest() 
     let more = fs::read(server.path("more")).expect("records");
     let mut file = fs::OpenOptions::new().append(true).open(server.path("calls")).expect("a file");
     std::io::Write::write_all(&mut file, &more).expect("written");
-    let output = child.wait_with_output().expect("an end");
-    let (_, told) = text(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let (_, told) = ended(&child.wait_with_output().expect("an end"), 2);
     assert!(told.contains("changed while it was read, at byte"), "{told}");
     server.load("calls", &["calls"], &["--duplicates", "keep"]);
     assert_eq!(server.count("calls"), 151_000);

@@ -1,7 +1,6 @@
-//! Rules that neither the compiler nor a lint keeps: which crate uses which, and the words of the help.
+//! Rules that neither the compiler nor a lint keeps: which crate uses which.
 
 mod edges;
-pub mod help;
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! What a profile does to a server, by what the server counts itself: every request leaves a row. And that a profile ends though its
 //! server stands still.
 
-use crate::cli::{piped, text, words};
+use crate::cli::{ended, piped, words};
 use crate::guard::proxy::signal;
 use crate::guard::server::Server;
 use crate::patience::found;
@@ -64,9 +64,8 @@ fn a_signal_ends_a_profile_whose_server_stands_still_before_it_was_asked_anythin
     for (mut profile, sent, expected) in both {
         signal(sent, profile.id() as i32);
         found("the end of the profile", || profile.try_wait().expect("a child"));
-        let output = profile.wait_with_output().expect("an end");
-        assert_eq!(output.status.code(), Some(expected), "{sent}: {:?}", text(&output));
-        assert!(text(&output).1.contains("stopped"), "{sent}: {:?}", text(&output));
+        let (_, told) = ended(&profile.wait_with_output().expect("an end"), expected);
+        assert!(told.contains("stopped"), "{sent}: {told}");
     }
     signal("-CONT", server.sandbox.pid());
     assert_eq!(server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'"), "0");

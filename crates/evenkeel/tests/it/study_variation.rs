@@ -1,7 +1,7 @@
 //! A tiny variation study from the command line, against real servers: killed and gone on with, with servers that are not alike, and
 //! with one that dies.
 
-use crate::cli::{evenkeel, kill, piped, refused, unread};
+use crate::cli::{ended, evenkeel, kill, piped, refused, unread, words};
 use crate::patience::eventually;
 use crate::study::seen_by_all;
 use crate::study_telecom::runs;
@@ -9,17 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const TINY: [&str; 9] = [
-    "study",
-    "variation",
-    "duet=yes",
-    "rate=30",
-    "runs=2",
-    "duration=1s",
-    "warm-up=0s",
-    "items=1000",
-    "pool=300",
-];
+const TINY: &str = "study variation duet=yes rate=30 runs=2 duration=1s warm-up=0s items=1000 pool=300";
 
 /// A workload of the user's on the tables of private servers.
 const NEWEST: &str = r#"
@@ -42,7 +32,7 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     let file = home.path().join("newest.toml");
     fs::write(&file, NEWEST).expect("a workload");
     let workload = format!("workload={}", file.display());
-    let tiny = [&TINY[..], &["starts=3", "mu=50%", &workload]].concat();
+    let tiny = [&words(TINY)[..], &["starts=3", "mu=50%", &workload]].concat();
     let study = unread(home.path(), &tiny);
     eventually("three runs", || runs(home.path()).len() >= 3);
     kill(study);
@@ -122,9 +112,7 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
             unsafe { libc::kill(pid, libc::SIGKILL) };
         }
     }
-    let output = dying.wait_with_output().expect("an end");
-    let told = said(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let (_, told) = ended(&dying.wait_with_output().expect("an end"), 2);
     assert!(told.contains("t2 (sandbox:b)") && told.contains("hint:"), "{told}");
     evenkeel(home.path(), &["sandbox", "down", "a"]);
     evenkeel(home.path(), &["sandbox", "down", "b"]);

@@ -54,17 +54,6 @@ fn a_load_that_ended_before_its_audit_is_audited_by_a_rerun_and_not_again() {
 }
 
 #[test]
-fn a_row_that_the_server_changes_while_it_is_loaded_is_named() {
-    let server = Server::up(&[]);
-    server.generate("calls", 1_000, "none");
-    server.create("calls");
-    server.exec("CREATE TRIGGER t BEFORE INSERT ON calls FOR EACH ROW SET NEW.called = IF(NEW.seq = 500, 'x', NEW.called)");
-    let (code, told) = server.asked(&server.words("calls", &["calls"], &[]));
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("altered ") && told.contains(":99800 seq=500; called: file "), "{told}");
-}
-
-#[test]
 fn the_last_line_counts_what_is_in_the_table_and_a_load_that_stores_nothing_leaves_nothing() {
     let server = Server::up(&[]);
     server.generate("calls", 100, "none");

@@ -109,7 +109,7 @@ fn refusal(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
 }
 
 #[test]
-fn garbage_endless_pages_and_silence_are_told_within_bounds() {
+fn garbage_endless_pages_and_slow_ones_are_told_within_bounds() {
     let garbage = refusal(|mut stream| drop(stream.write_all(&[0xff; 4096])));
     assert!(garbage.contains("HTTP"), "{garbage}");
     let other = refusal(|stream| send(stream, "go_goroutines 8\n"));
@@ -134,9 +134,4 @@ fn garbage_endless_pages_and_silence_are_told_within_bounds() {
     };
     let slow = refusal(slow);
     assert!(slow.contains("no complete answer within 5 s"), "{slow}");
-    let silent = refusal(|stream| {
-        thread::sleep(std::time::Duration::from_secs(60));
-        drop(stream);
-    });
-    assert!(silent.contains("no complete answer within 5 s"), "{silent}");
 }

@@ -73,9 +73,7 @@ fn a_server_that_is_killed_ends_its_clients_and_those_in_the_queue_are_told() {
     assert_eq!(waiting.replies(), [Reply::Error { code: 1053 }]);
     assert!(running.is_ended() && idle.is_ended() && waiting.is_ended());
     proxy.becomes_empty();
-    eventually("the end of all sessions", || {
-        proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
-    });
+    proxy.all_end();
     let told = failure(&proxy.mariadb(&[], "SELECT 1"));
     assert!(told.contains("1429") && told.contains("cannot connect to the server"), "{told}");
     proxy.stop();

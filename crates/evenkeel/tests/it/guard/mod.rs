@@ -13,7 +13,6 @@ mod ledger;
 mod locks;
 mod logins;
 mod operation;
-mod passage;
 pub mod proxy;
 mod replication;
 mod review;

@@ -92,9 +92,7 @@ impl Process {
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
-}
 
-impl Process {
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("it is ours")
     }
