@@ -2,24 +2,14 @@
 //! server stands still.
 
 use crate::cli::{ended, piped, words};
+use crate::elsewhere::runs;
 use crate::guard::proxy::signal;
 use crate::guard::server::Server;
 use crate::patience::found;
 use crate::sandbox::measured;
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
-
-/// What became of the arrivals of all runs of the only study, also of those that were set aside.
-fn counts(home: &Path) -> Vec<Value> {
-    let studies = fs::read_dir(home.join("runs")).expect("studies").flatten();
-    let runs = studies.flat_map(|study| fs::read_dir(study.path().join("runs")).expect("runs").flatten());
-    let run =
-        |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).expect("a run")).expect("JSON") };
-    runs.map(|entry| run(&entry.path().join("run.json"))["counts"].clone()).collect()
-}
 
 fn sum(counts: &[Value], name: &str) -> u64 {
     counts.iter().map(|counts| counts[name].as_u64().expect("a count")).sum()
@@ -39,7 +29,8 @@ fn a_server_counts_as_many_requests_as_a_profile_says_that_it_answered() {
     // Too short to be valid on a busy machine, and told in its counts all the same.
     measured(&home, &words(&asking(&server, "INSERT INTO asked (id) VALUES (NULL)", flags)));
 
-    let counts = counts(&home);
+    // Also of runs that were set aside.
+    let counts: Vec<Value> = runs(&home).iter().map(|run| run["counts"].clone()).collect();
     assert!(counts.len() >= 4, "two rates, two repeats: {counts:?}");
     let (arrivals, completed) = (sum(&counts, "arrivals"), sum(&counts, "completed"));
     assert!(counts.iter().all(|counts| counts["failed"] == Value::Object(Default::default())), "{counts:?}");

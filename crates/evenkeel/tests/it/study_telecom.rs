@@ -1,7 +1,8 @@
 //! A tiny telecom study from the command line, against a real server: killed, gone on with, and whole in the end.
 
-use crate::cli::{evenkeel, kill, unread};
+use crate::cli::{kill, unread};
 use crate::patience::eventually;
+use crate::sandbox::done;
 use crate::study::seen_by_all;
 use serde_json::Value;
 use std::fs;
@@ -27,9 +28,8 @@ fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_d
     let first = fs::read(before[0].join("run.json")).expect("a run");
     assert!(before.len() < 16, "killed when all was done");
 
-    let output = evenkeel(home.path(), &["-q", "study", "--resume", "last", "--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let results = done(home.path(), &["-q", "study", "--resume", "last", "--json"]);
+    let results: Value = serde_json::from_str(&results).expect("JSON");
     assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
     each_cell_is_audited(&results);
     let left = |folder: &str| home.path().join(folder).read_dir().map_or(0, Iterator::count);

@@ -132,11 +132,6 @@ fn is_stopped(moment: Moment, seconds: u64) {
 }
 
 #[test]
-fn a_server_that_stands_still_in_a_run_is_told() {
-    is_told(in_a_run, 2, "has not answered since");
-}
-
-#[test]
 fn a_long_run_ends_by_itself_when_its_server_stands_still() {
     is_told(in_a_run, 3_600, "has not answered since");
 }

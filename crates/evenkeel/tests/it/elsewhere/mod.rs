@@ -46,7 +46,7 @@ fn json(path: &Path) -> Value {
 }
 
 /// The runs of the only study, in the order in which they were made.
-fn runs(home: &Path) -> Vec<Value> {
+pub fn runs(home: &Path) -> Vec<Value> {
     let folders = fs::read_dir(study(home).expect("a study").join("runs")).expect("runs").flatten();
     let mut runs: Vec<Value> = folders.map(|folder| json(&folder.path().join("run.json"))).collect();
     runs.sort_by_key(|run| run["order"].as_u64());

@@ -1,5 +1,6 @@
 //! The process of a mounted disk, as a user starts it.
 
+use crate::guard::proxy::signal;
 use crate::left_out::left_out;
 use crate::patience::{eventually, found};
 use std::fs::{self, File, OpenOptions};
@@ -66,9 +67,7 @@ impl Disk {
     }
 
     pub fn terminate(&self) {
-        let pid = i32::try_from(self.child.id()).expect("a process");
-        // SAFETY: a system call without pointers, to a child that has not been waited for.
-        assert_eq!(unsafe { libc::kill(pid, libc::SIGTERM) }, 0);
+        signal("-TERM", self.child.id() as i32);
     }
 
     pub fn wait(&mut self) -> ExitStatus {

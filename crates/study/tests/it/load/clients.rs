@@ -37,29 +37,6 @@ fn closed_clients_wait_for_their_answer_and_think() {
 }
 
 #[test]
-fn a_client_with_its_own_session_does_not_wait_for_one() {
-    let server = Server::shared();
-    let eager = ArrivalPlan::Closed { clients: 3, think: Some(Nanos::ZERO) };
-    let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.01)"]), eager);
-    plan.warm_up = Nanos::ZERO;
-    let result = load_until(&plan, |progress| progress.completed >= 200);
-    assert_eq!((result.session_wait.len(), result.sessions_max), (0, 3));
-    assert!(result.lag.len() >= result.counts.completed && result.counts.completed > 0);
-}
-
-#[test]
-fn more_clients_than_sessions_wait_for_one() {
-    let server = Server::shared();
-    let arrivals = ArrivalPlan::Closed { clients: 8, think: Some(Nanos::ZERO) };
-    let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.01)"]), arrivals);
-    (plan.sessions, plan.warm_up) = (SessionPolicy::Pooled { max: 2 }, Nanos::ZERO);
-    let result = load_until(&plan, |progress| progress.completed >= 100);
-    assert_eq!(result.sessions_max, 2);
-    // Six of eight wait at any moment.
-    assert!(2 * result.session_wait.len() > result.counts.arrivals, "{:?}", result.counts);
-}
-
-#[test]
 fn requests_that_wait_because_the_thread_was_late_are_lag_and_no_wait_for_a_session() {
     let server = Server::shared();
     let script = Script { hinders: true, ..Script::new(&[SELECT]) };
