@@ -7,7 +7,7 @@ mod others;
 mod retired;
 mod unlike;
 
-use crate::cli::{evenkeel, piped, refused, text};
+use crate::cli::{Running, evenkeel, piped, refused, text};
 use crate::guard::server::Server;
 use crate::patience::eventually;
 use crate::sandbox::done;
@@ -19,15 +19,6 @@ use std::process::{Child, Command, Stdio};
 pub struct Desk {
     pub server: Server,
     pub home: PathBuf,
-}
-
-pub struct Background(Child);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.0.kill().expect("it runs");
-        self.0.wait().expect("it ends");
-    }
 }
 
 impl Desk {
@@ -47,17 +38,17 @@ impl Desk {
     }
 
     /// A client that runs SQL in the database until it is dropped.
-    pub fn sql_in_background(&self, sql: &str) -> Background {
+    pub fn sql_in_background(&self, sql: &str) -> Running {
         let mut client = Command::new("mariadb");
         client
             .args(["--no-defaults", "-u", "app", "-S"])
             .arg(self.server.socket())
             .args(["-D", "cdr", "-e", sql]);
-        Background(client.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the client starts"))
+        Running(client.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the client starts"))
     }
 
     /// A dispatch that has begun and moves nothing, since somebody reads from the source until the second is dropped.
-    pub fn waiting(&self) -> (Child, Background) {
+    pub fn waiting(&self) -> (Child, Running) {
         let holder = self.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
         let of_processes = |what: &str| {
             self.sql(&format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE {what}"))

@@ -36,6 +36,15 @@ pub fn piped(home: &Path, arguments: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary can be started")
 }
 
+/// A child that is killed where the test ends before it.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = (self.0.kill(), self.0.wait());
+    }
+}
+
 pub fn kill(mut child: Child) {
     child.kill().expect("a signal");
     child.wait().expect("an end");

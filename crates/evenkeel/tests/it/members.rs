@@ -1,6 +1,6 @@
 //! Hosts that share storage, as processes: they hear each other, and say what they do not.
 
-use crate::cli::{asked, configured, refused, words};
+use crate::cli::{Running, asked, configured, refused, words};
 use crate::guard::proxy::signal;
 use crate::patience::found;
 use crate::sandbox::done;
@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Command;
 
 /// Settings of a host whose windows follow each other soon.
 const QUICK: &str = "[window]\nperiod = '100ms'\n";
@@ -48,7 +48,7 @@ impl Scene {
 
 /// A host that runs; it is killed when this is dropped.
 struct Host {
-    child: Child,
+    child: Running,
     log: PathBuf,
     metrics: String,
 }
@@ -57,10 +57,10 @@ impl Host {
     /// Once it serves.
     fn start(mut command: Command, log: PathBuf) -> Self {
         let child = command.stderr(fs::File::create(&log).expect("a log")).spawn().expect("the binary");
-        let mut host = Self { child, log, metrics: String::new() };
+        let mut host = Self { child: Running(child), log, metrics: String::new() };
         let metrics = found("a host that serves", || {
             let text = host.log();
-            assert!(host.child.try_wait().expect("ours").is_none(), "it ended: {text}");
+            assert!(host.child.0.try_wait().expect("ours").is_none(), "it ended: {text}");
             text.split_whitespace().find_map(|word| word.strip_prefix("metrics=").map(str::to_owned))
         });
         host.metrics = metrics;
@@ -100,13 +100,6 @@ impl Host {
     }
 }
 
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn processes_hear_each_other_by_a_file_and_notice_who_is_killed_and_who_leaves() {
     let scene = Scene::new();
@@ -121,7 +114,7 @@ fn processes_hear_each_other_by_a_file_and_notice_who_is_killed_and_who_leaves()
     // What a killed one left keeps nobody from its name.
     let b = scene.start("b", &["--bus", &scene.slots()]);
     a.until_it_hears(&["a", "b"]);
-    signal("-TERM", b.child.id() as i32);
+    signal("-TERM", b.child.0.id() as i32);
     a.until_it_hears(&["a"]);
     a.shows("/healthz", "ok: window");
     a.shows("/metrics", "evenkeel_share_member_window{member=\"a\"}");

@@ -1,24 +1,14 @@
 //! How long commands end by a signal: by the exit code that shells know it by, with nothing left behind.
 
-use crate::cli::await_no_server;
+use crate::cli::{Running, await_no_server};
 use crate::guard::proxy::signal;
 use crate::patience::{eventually, found};
 use crate::sandbox::{Home, done};
 use std::fs::File;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 const SIGNALS: [(&str, i32); 3] = [("-INT", 130), ("-TERM", 143), ("-HUP", 129)];
-
-/// A command that is killed where the test fails.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 fn start(home: &Path, arguments: &[&str]) -> Running {
     let log = File::create(home.join("log")).expect("a log");

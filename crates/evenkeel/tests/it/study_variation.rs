@@ -1,12 +1,12 @@
 //! A tiny variation study from the command line, against real servers: killed and gone on with, with servers that are not alike, and
 //! with one that dies.
 
-use crate::cli::{ended, evenkeel, kill, piped, refused, unread, words};
+use crate::cli::{ended, evenkeel, piped, refused, words};
 use crate::guard::proxy::signal;
 use crate::patience::eventually;
 use crate::sandbox::done;
 use crate::study::seen_by_all;
-use crate::study_telecom::runs;
+use crate::study_telecom::killed_and_resumed;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -31,17 +31,8 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     fs::write(&file, NEWEST).expect("a workload");
     let workload = format!("workload={}", file.display());
     let tiny = [&words(TINY)[..], &["starts=3", "mu=50%", &workload]].concat();
-    let study = unread(home.path(), &tiny);
-    eventually("three runs", || runs(home.path()).len() >= 3);
-    kill(study);
-    let before = runs(home.path());
-    let first = fs::read(before[0].join("run.json")).expect("a run");
-    assert!(before.len() < 6, "killed when all was done");
-    fs::remove_file(&file).expect("the study has its own");
-
-    let results = done(home.path(), &words("-q study --resume last --json"));
-    let results: Value = serde_json::from_str(&results).expect("JSON");
-    assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
+    let without_the_file = || fs::remove_file(&file).expect("the study has its own");
+    let results = killed_and_resumed(home.path(), &tiny, 6, without_the_file);
     assert_eq!(results["cells"][0]["runs"], 6, "{results:#}");
     suspects_have_verdicts(&results);
     seen_by_all(home.path(), &results, "variation", "study,part,rate,figure");

@@ -9,7 +9,7 @@ mod hogs;
 mod identity;
 mod kills;
 mod leaving;
-mod ledger;
+pub mod ledger;
 mod locks;
 mod logins;
 mod operation;

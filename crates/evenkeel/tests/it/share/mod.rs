@@ -2,18 +2,18 @@
 
 mod live;
 
-use super::cli::{configured, evenkeel};
+use super::cli::{Running, configured, evenkeel};
 use crate::guard::proxy::signal;
 use crate::patience::eventually;
 use crate::sandbox::done;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 
 /// A host that serves, until it is dropped.
 struct Host {
-    process: Child,
+    process: Running,
     log: BufReader<ChildStderr>,
     /// The line that says where it serves.
     serving: String,
@@ -31,7 +31,7 @@ impl Host {
         let mut process = command.spawn().expect("the binary can be started");
         let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
         let serving = line(&mut log, till);
-        Self { process, log, serving }
+        Self { process: Running(process), log, serving }
     }
 
     /// A field of the line that says where it serves.
@@ -41,19 +41,12 @@ impl Host {
     }
 
     fn signal(&self, name: &str) {
-        signal(name, self.process.id() as i32);
+        signal(name, self.process.0.id() as i32);
     }
 
     fn stop(mut self) {
         self.signal("-TERM");
-        assert_eq!(self.process.wait().expect("it ends").code(), Some(0));
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        assert_eq!(self.process.0.wait().expect("it ends").code(), Some(0));
     }
 }
 
@@ -194,5 +187,5 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
     assert!(line(&mut host.log, "event=io_failed").contains("Input/output error"));
     eventually("a host that is not well", || !is_well());
     host.signal("-TERM");
-    assert_ne!(host.process.wait().expect("it ends").code(), Some(0), "the last flush cannot be true");
+    assert_ne!(host.process.0.wait().expect("it ends").code(), Some(0), "the last flush cannot be true");
 }
