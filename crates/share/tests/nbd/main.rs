@@ -14,6 +14,7 @@ use disk::{DISK, MEMORY, Served};
 use evenkeel_core::share::Costs;
 use evenkeel_os::clock::Clock;
 use evenkeel_share::{Access, Address, Doors, Engine, NbdPlan, Plan, Seen, ShareError};
+use std::io::{Read, Write};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -173,7 +174,7 @@ fn a_client_that_sends_no_more_is_answered_to_the_end() {
         let mut client = Client::open(stream, "orders", false);
         served.orders.held.store(true, Ordering::SeqCst);
         (0..20).for_each(|number| client.send(&request(READ, 0, number, number << 14, 16 << 10)));
-        client.stream.end_output();
+        client.stream.shutdown(std::net::Shutdown::Write).unwrap();
         served.orders.held.store(false, Ordering::SeqCst);
         for _ in 0..20 {
             let answer = client.answer(16 << 10);
