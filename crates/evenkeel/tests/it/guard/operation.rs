@@ -15,7 +15,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 pub struct Process {
     child: Running,
-    pub config: PathBuf,
+    config: PathBuf,
     log: PathBuf,
     pub address: String,
     pub metrics: String,

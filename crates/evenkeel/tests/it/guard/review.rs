@@ -47,24 +47,6 @@ fn a_change_of_user_behind_other_commands_is_checked_like_any_other() {
 }
 
 #[test]
-fn a_client_that_dies_while_it_does_not_read_leaves_no_permit_and_no_session() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, one);
-    for resets in [false, true] {
-        let mut client = Client::connect(&proxy.address, MODERN);
-        client.send(&query("SELECT REPEAT('x', 1000) FROM seq_1_to_300000"));
-        eventually("rows that nobody takes", || {
-            server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Writing to net'")
-                == "1"
-        });
-        client.leave(resets);
-        proxy.becomes_empty();
-        proxy.all_end();
-    }
-    proxy.stop();
-}
-
-#[test]
 fn much_behind_both_packets_of_a_login_ends_nobody_else() {
     let server = Server::up(&[]);
     let proxy = Proxy::start(&server, |_| ());
