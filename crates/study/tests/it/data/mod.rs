@@ -171,7 +171,7 @@ const COUNTS: &[(&str, f64, f64)] = &[
 ];
 
 #[test]
-fn rows_follow_the_value_rules_of_tpcw() {
+fn rows_follow_the_value_rules_of_tpcw_and_their_size_counts_indexes_too() {
     let (_home, sandbox) = server(&[]);
     let target = database(&sandbox, "tpcw");
     fill(&target, &tiny(Via::Load)).unwrap();
@@ -188,6 +188,12 @@ fn rows_follow_the_value_rules_of_tpcw() {
         let number: f64 = value(&mut control, sql).parse().unwrap();
         assert!((*low..=*high).contains(&number), "{sql}: {number}");
     }
+    // 200 items of about 550 bytes and 50 authors of 370 in pages of 16 KiB, and four secondary indexes.
+    let bytes = tables_size(&mut control, &["item", "author"], true).unwrap();
+    assert!((7 * 16_384..40 * 16_384).contains(&bytes), "{bytes}");
+    assert!(tables_size(&mut control, &["address"], true).unwrap() > bytes);
+    let missing = tables_size(&mut control, &["item", "no_such"], true);
+    assert!(matches!(&missing, Err(DataError::NoTable(table)) if table == "no_such"), "{missing:?}");
 }
 
 #[test]
@@ -257,20 +263,6 @@ fn two_processes_do_not_work_on_one_set() {
         }
     });
     assert!(tried && stamp.is_ok());
-}
-
-#[test]
-fn the_size_of_tables_counts_data_and_indexes() {
-    let (_home, sandbox) = server(&[]);
-    let target = database(&sandbox, "tpcw");
-    fill(&target, &tiny(Via::Load)).unwrap();
-    let mut control = control(&target);
-    let bytes = tables_size(&mut control, &["item", "author"], true).unwrap();
-    // 200 items of about 550 bytes and 50 authors of 370 in pages of 16 KiB, and four secondary indexes.
-    assert!((7 * 16_384..40 * 16_384).contains(&bytes), "{bytes}");
-    assert!(tables_size(&mut control, &["address"], true).unwrap() > bytes);
-    let missing = tables_size(&mut control, &["item", "no_such"], true);
-    assert!(matches!(&missing, Err(DataError::NoTable(table)) if table == "no_such"), "{missing:?}");
 }
 
 #[test]
