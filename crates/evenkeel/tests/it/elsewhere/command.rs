@@ -1,9 +1,10 @@
 //! `--sense-with`: a command reads the machine of the server.
 
-use super::{doubts, json, measured, pid, profile, runs, study};
+use super::{doubts, json, pid, profile, runs, study};
 use crate::cli::ended;
 use crate::guard::server::Server;
 use crate::patience::{eventually, found};
+use crate::sandbox::figures;
 use evenkeel_sense::cpu::Domain;
 use serde_json::Value;
 use std::fs;
@@ -31,9 +32,8 @@ fn a_profile_has_its_cpu_figures_from_the_command_and_leaves_nothing_behind() {
     let server_cpu =
         || Domain::Process(pid(&server).parse().expect("a number")).read().expect("the server").busy;
     let before = server_cpu();
-    let said = measured(
-        &profile(&server, "40", &["--duration", "6s", "--sense-with", &sense(&server)]).output().expect("it"),
-    );
+    let flags = ["--duration", "6s", "--sense-with", &sense(&server)];
+    let (said, _) = figures(&profile(&server, "40", &flags).output().expect("it"));
     let used = server_cpu() - before;
     assert!(said.contains("server sensed by command (sh -c"), "{said}");
     let home = server.file("home");
@@ -77,7 +77,7 @@ fn signalled(signal: &str) -> (String, Value, Value) {
     });
     let pid = noted(&server).expect("its number");
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill").success());
-    let said = measured(&child.wait_with_output().expect("an end"));
+    let (said, _) = figures(&child.wait_with_output().expect("an end"));
     eventually("the end of the command", || is_gone(pid));
     let mut runs = runs(&home);
     assert_eq!(runs.len(), 3, "{runs:#?}");

@@ -10,7 +10,7 @@ use crate::cli::command;
 use crate::guard::server::Server;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::{fs, io};
 
 const WORKLOAD: &str = "name = \"ask\"\n[[statement]]\nname = \"one\"\n\
@@ -25,14 +25,6 @@ fn profile(server: &Server, rates: &str, flags: &[&str]) -> Command {
     profile.arg(&workload).args(["--rate", rates, "--whole-sweep", "--retries", "0", "--repeats", "1"]);
     profile.args(["--warm-up", "0s"]).args(flags);
     profile
-}
-
-/// What it said, where it measured: too short to be valid on a busy machine, and told all the same.
-fn measured(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}{errors}", output.status);
-    said
 }
 
 /// The only study of a home.

@@ -52,10 +52,8 @@ impl Disk {
         if line.contains(at.to_str().expect("a path in UTF-8")) {
             return Ok(Self { child, at });
         }
-        let mut said = String::new();
-        child.stderr.take().expect("it has an output").read_to_string(&mut said).expect("text");
-        let status = child.wait().expect("it ends");
-        Err(format!("{}: {said}", status.code().unwrap_or(-1)))
+        let output = child.wait_with_output().expect("it ends");
+        Err(format!("{}: {}", output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr)))
     }
 
     pub fn at(&self) -> &Path {

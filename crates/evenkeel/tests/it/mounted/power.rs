@@ -29,18 +29,11 @@ impl Server {
     /// Temporary files of its own: a server that starts removes those that others have in the same folder.
     fn make(at: &Path) {
         let mut install = Command::new("mariadb-install-db");
-        install.args([
-            "--no-defaults",
-            "--auth-root-authentication-method=normal",
-            "--skip-test-db",
-            "--user=root",
-        ]);
-        install.args(["--innodb-log-file-size=16M", "--skip-name-resolve"]);
+        install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        install.args(["--user=root", "--innodb-log-file-size=16M", "--skip-name-resolve"]);
         install.arg(format!("--tmpdir={}", at.display()));
-        let made = install
-            .arg(format!("--datadir={}", at.join("data").display()))
-            .output()
-            .expect("it is installed");
+        install.arg(format!("--datadir={}", at.join("data").display()));
+        let made = install.output().expect("it is installed");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
 
