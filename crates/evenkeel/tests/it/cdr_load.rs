@@ -53,28 +53,6 @@ fn every_engine_stores_each_record_once_and_a_rerun_stores_none_again() {
 }
 
 #[test]
-fn the_rows_are_the_records_field_by_field() {
-    let server = Server::up(&[]);
-    server.generate("calls", 2_000, "none");
-    server.load("calls", &["calls"], &["--transaction", "1M"]);
-    let rows = server.control().query(
-        "SELECT CONCAT_WS('|', seq, calling, called, imsi, DATE_FORMAT(start, '%Y%m%d%H%i%s'), \
-         COALESCE(DATE_FORMAT(answer, '%Y%m%d%H%i%s'), ''), COALESCE(seconds, ''), cell, COALESCE(cause, '')) FROM calls ORDER BY seq",
-    );
-    let rows: Vec<String> =
-        rows.expect("rows").rows.into_iter().filter_map(|row| row.into_iter().next()?).collect();
-    let text = fs::read_to_string(server.path("calls")).expect("records");
-    let of = |record: &str| {
-        let fields =
-            [(2, 12), (12, 27), (27, 42), (42, 57), (72, 86), (86, 100), (114, 120), (120, 130), (156, 159)];
-        fields.map(|(from, to)| record[from..to].trim().to_owned()).join("|")
-    };
-    let records: Vec<String> = text.lines().map(of).collect();
-    assert_eq!((rows.len(), &rows[0]), (2_000, &records[0]));
-    assert!(rows == records);
-}
-
-#[test]
 fn a_file_that_was_replaced_is_refused_and_one_that_grew_brings_what_is_new() {
     let server = Server::up(&[]);
     server.generate("calls", 5_000, "none");
