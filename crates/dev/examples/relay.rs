@@ -8,6 +8,7 @@ use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, channel};
@@ -20,29 +21,6 @@ static HELD: [(AtomicU64, AtomicU64); 2] = [const { (AtomicU64::new(0), AtomicU6
 /// Bytes, and when they came.
 type Piece = (Nanos, Vec<u8>);
 
-trait Stream: Read + Write + Send {
-    fn twin(&self) -> io::Result<Box<dyn Stream>>;
-    fn end(&self);
-}
-
-impl Stream for TcpStream {
-    fn twin(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(Box::new(self.try_clone()?))
-    }
-    fn end(&self) {
-        let _ = self.shutdown(Shutdown::Both);
-    }
-}
-
-impl Stream for UnixStream {
-    fn twin(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(Box::new(self.try_clone()?))
-    }
-    fn end(&self) {
-        let _ = self.shutdown(Shutdown::Both);
-    }
-}
-
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [from, to, delay] = arguments.as_slice() else { panic!("usage: relay FROM TO MILLISECONDS") };
@@ -52,8 +30,7 @@ fn main() {
         for client in listener.incoming().map_while(Result::ok) {
             client.set_nodelay(true).unwrap();
             let Ok(server) = connect(&to) else { continue };
-            let (client, server): (Box<dyn Stream>, _) = (Box::new(client), server);
-            pass(client.twin().unwrap(), server.twin().unwrap(), half, 0);
+            pass(client.try_clone().unwrap(), server.try_clone().unwrap(), half, 0);
             pass(server, client, half, 1);
         }
     });
@@ -62,17 +39,18 @@ fn main() {
     println!("{:.6} {}", mean(0) + mean(1), HELD[0].0.load(Relaxed) + HELD[1].0.load(Relaxed));
 }
 
-fn connect(to: &str) -> io::Result<Box<dyn Stream>> {
+/// A socket of either kind is read, written and ended by the same calls.
+fn connect(to: &str) -> io::Result<TcpStream> {
     if to.starts_with('/') {
-        return Ok(Box::new(UnixStream::connect(to)?));
+        return Ok(OwnedFd::from(UnixStream::connect(to)?).into());
     }
     let stream = TcpStream::connect(to)?;
     stream.set_nodelay(true)?;
-    Ok(Box::new(stream))
+    Ok(stream)
 }
 
 /// Reads on one thread and writes on another, so that what is held does not hold up what comes behind it.
-fn pass(mut from: Box<dyn Stream>, to: Box<dyn Stream>, half: Duration, way: usize) {
+fn pass(mut from: TcpStream, to: TcpStream, half: Duration, way: usize) {
     let (sender, pieces) = channel();
     thread::spawn(move || write(to, &pieces, half, way));
     thread::spawn(move || {
@@ -85,7 +63,7 @@ fn pass(mut from: Box<dyn Stream>, to: Box<dyn Stream>, half: Duration, way: usi
     });
 }
 
-fn write(mut to: Box<dyn Stream>, pieces: &Receiver<Piece>, half: Duration, way: usize) {
+fn write(mut to: TcpStream, pieces: &Receiver<Piece>, half: Duration, way: usize) {
     evenkeel_os::wake_promptly();
     for (came, bytes) in pieces {
         let due = came + half.into();
@@ -99,5 +77,5 @@ fn write(mut to: Box<dyn Stream>, pieces: &Receiver<Piece>, half: Duration, way:
             break;
         }
     }
-    to.end();
+    let _ = to.shutdown(Shutdown::Both);
 }

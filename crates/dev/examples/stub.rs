@@ -7,15 +7,15 @@
 //! CLOCK_MONOTONIC, when the command was received and when its answer was handed to the kernel.
 #![allow(clippy::print_stdout, reason = "an example prints its figures")]
 
+use evenkeel_os::address::Address;
 use evenkeel_os::clock::monotonic;
+use evenkeel_os::{Listener, Socket};
 use evenkeel_wire::packet;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::net::{UnixListener, UnixStream};
 
 const COM_QUIT: u8 = 1;
 const COM_QUERY: u8 = 3;
@@ -24,45 +24,15 @@ const COM_STMT_EXECUTE: u8 = 0x17;
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
 
-trait Stream: Read + Write + AsRawFd {}
-impl<T: Read + Write + AsRawFd> Stream for T {}
-
-enum Listener {
-    Unix(UnixListener),
-    Tcp(TcpListener),
-}
-
-impl Listener {
-    fn accept(&self) -> io::Result<Box<dyn Stream>> {
-        Ok(match self {
-            Self::Unix(listener) => Box::new(quiet_unix(listener.accept()?.0)?),
-            Self::Tcp(listener) => Box::new(quiet_tcp(listener.accept()?.0)?),
-        })
-    }
-
-    fn fd(&self) -> RawFd {
-        match self {
-            Self::Unix(listener) => listener.as_raw_fd(),
-            Self::Tcp(listener) => listener.as_raw_fd(),
-        }
-    }
-}
-
-fn quiet_unix(stream: UnixStream) -> io::Result<UnixStream> {
-    stream.set_nonblocking(true)?;
-    Ok(stream)
-}
-
-fn quiet_tcp(stream: TcpStream) -> io::Result<TcpStream> {
-    stream.set_nonblocking(true)?;
-    stream.set_nodelay(true)?;
-    Ok(stream)
-}
-
 struct Connection {
-    stream: Box<dyn Stream>,
+    socket: Socket,
     input: Vec<u8>,
     logged_in: bool,
+}
+
+/// Whether all of it went into the socket.
+fn says(socket: &Socket, bytes: &[u8]) -> bool {
+    socket.send(bytes).is_ok_and(|sent| sent == bytes.len())
 }
 
 /// Packets numbered from `sequence` on.
@@ -136,7 +106,7 @@ impl Stub {
             delay_ns,
             stays,
         };
-        stub.watch(stub.listener.fd())?;
+        stub.watch(stub.listener.as_raw_fd())?;
         Ok(stub)
     }
 
@@ -158,7 +128,7 @@ impl Stub {
             let ready = unsafe { libc::epoll_wait(self.epoll, events.as_mut_ptr(), 64, timeout) };
             for event in events.iter().take(usize::try_from(ready).unwrap_or(0)) {
                 let fd = event.u64 as RawFd;
-                if fd == self.listener.fd() {
+                if fd == self.listener.as_raw_fd() {
                     self.accept()?;
                 } else if !self.read(fd) {
                     self.connections.remove(&fd);
@@ -170,11 +140,11 @@ impl Stub {
     }
 
     fn accept(&mut self) -> io::Result<()> {
-        let mut stream = self.listener.accept()?;
-        stream.write_all(&greeting())?;
-        let fd = stream.as_raw_fd();
+        let socket = self.listener.accept()?;
+        says(&socket, &greeting());
+        let fd = socket.as_raw_fd();
         self.watch(fd)?;
-        self.connections.insert(fd, Connection { stream, input: Vec::new(), logged_in: false });
+        self.connections.insert(fd, Connection { socket, input: Vec::new(), logged_in: false });
         Ok(())
     }
 
@@ -182,7 +152,7 @@ impl Stub {
     fn read(&mut self, fd: RawFd) -> bool {
         let Some(connection) = self.connections.get_mut(&fd) else { return true };
         let mut buffer = [0; 4096];
-        let count = match connection.stream.read(&mut buffer) {
+        let count = match connection.socket.receive(&mut buffer) {
             Ok(0) => return false,
             Ok(count) => count,
             Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
@@ -207,21 +177,21 @@ impl Stub {
         connection.input.clear();
         if !connection.logged_in {
             connection.logged_in = true;
-            return connection.stream.write_all(&packets(2, &[OK])).is_ok();
+            return says(&connection.socket, &packets(2, &[OK]));
         }
         match command {
             Some(COM_QUIT) | None => false,
-            Some(COM_STMT_PREPARE) => connection.stream.write_all(&self.prepared).is_ok(),
+            Some(COM_STMT_PREPARE) => says(&connection.socket, &self.prepared),
             Some(COM_STMT_EXECUTE) => {
                 while monotonic().0 < received + self.delay_ns {}
                 let sent = monotonic().0;
                 if !self.stays {
                     self.stamps.push([received, sent]);
                 }
-                connection.stream.write_all(&self.answer).is_ok()
+                says(&connection.socket, &self.answer)
             }
-            Some(_) if asks => connection.stream.write_all(told).is_ok(),
-            Some(_) => connection.stream.write_all(&packets(1, &[OK])).is_ok(),
+            Some(_) if asks => says(&connection.socket, told),
+            Some(_) => says(&connection.socket, &packets(1, &[OK])),
         }
     }
 }
@@ -232,13 +202,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let at = arguments.iter().position(|argument| argument.strip_prefix("--") == Some(name))?;
         arguments.get(at + 1).cloned()
     };
-    let listener = match (flag("socket"), flag("port")) {
-        (Some(path), _) => Listener::Unix(UnixListener::bind(path)?),
-        (None, Some(port)) => Listener::Tcp(TcpListener::bind(("127.0.0.1", port.parse()?))?),
+    let address = match (flag("socket"), flag("port")) {
+        (Some(path), _) => Address::Unix(path.into()),
+        (None, Some(port)) => Address::Tcp { host: "127.0.0.1".to_owned(), port: port.parse()? },
         (None, None) => return Err("--socket or --port is needed".into()),
     };
     let delay_us: u64 = flag("delay-us").map_or(Ok(0), |delay| delay.parse())?;
-    let mut stub = Stub::new(listener, delay_us * 1_000, flag("stay").is_some())?;
+    let mut stub = Stub::new(Listener::bind(&address)?, delay_us * 1_000, flag("stay").is_some())?;
     println!("ready");
     // A stub that spins stamps without the delay of being woken; it has a core of its own then.
     stub.serve(if flag("spin").is_some() { 0 } else { -1 })?;

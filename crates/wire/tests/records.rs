@@ -13,34 +13,13 @@ fn below(numbers: &mut Random, bound: usize) -> usize {
 }
 
 /// What is often in records, and what should not be.
-const PIECES: &[&[u8]] = &[
-    b" ",
-    b"        ",
-    b"0",
-    b"17",
-    b"-5",
-    b"+",
-    b".",
-    b"3.14",
-    b"20260229",
-    b"20240229",
-    b"20260801235959",
-    b"19991301",
-    b";",
-    b"\\",
-    b"\\N",
-    b"\n",
-    b"\r",
-    b"\0",
-    b"\t",
-    b"\x7f",
-    b"\xc3\xa9",
-    b"\xe9",
-    b"abc",
-    b"1",
-    b"99999999",
-    b"999999999999999999999",
-];
+const PIECES: &[u8] = b" |        |0|17|-5|+|.|3.14|20260229|20240229|20260801235959|19991301|;|\\\
+    |\\N|\n|\r|\0|\t|\x7f|\xc3\xa9|\xe9|abc|1|99999999|999999999999999999999";
+
+fn piece(numbers: &mut Random) -> &'static [u8] {
+    let pieces: Vec<&[u8]> = PIECES.split(|byte| *byte == b'|').collect();
+    pieces[below(numbers, pieces.len())]
+}
 
 /// Heads of layouts: so many fields, the delimiter, the character set, three bytes for each field.
 fn fresh(numbers: &mut Random) -> Vec<u8> {
@@ -56,7 +35,7 @@ fn fresh(numbers: &mut Random) -> Vec<u8> {
         for width in &widths {
             let mut value = Vec::new();
             while value.len() < *width && below(numbers, 4) > 0 {
-                value.extend(PIECES[below(numbers, PIECES.len())]);
+                value.extend(piece(numbers));
             }
             value.truncate(*width);
             let at = if below(numbers, 3) == 0 { 0 } else { value.len() };
@@ -75,7 +54,7 @@ fn changed(mut data: Vec<u8>, numbers: &mut Random) -> Vec<u8> {
             0 => data[at] = numbers.bits() as u8,
             1 => drop(data.remove(at)),
             2 => data.insert(at, numbers.bits() as u8),
-            _ => drop(data.splice(at..at, PIECES[below(numbers, PIECES.len())].iter().copied())),
+            _ => drop(data.splice(at..at, piece(numbers).iter().copied())),
         }
     }
     data

@@ -64,7 +64,7 @@ fn members_of_an_array_hear_each_other_and_no_others() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_an_error_or_waited_for() {
+fn a_server_that_is_not_there_or_dies_or_stands_still_is_an_error_until_it_is_back() {
     let (mut server, clock) = (Server::absent(&[]), Clock::start());
     assert!(matches!(Nats::open(&server.plan("a")), Err(BusError::Down(_))));
     let patient = Plan { waits: true, ..server.plan("a") };
@@ -72,27 +72,13 @@ fn a_server_that_is_not_there_is_an_error_or_waited_for() {
     assert!(matches!(exchange(&mut bus, NOW), Err(BusError::Down(_))));
     server.begin();
     until_it_carries(&mut bus);
-}
-
-#[test]
-fn a_server_that_dies_is_an_error_until_it_is_back() {
-    let (mut server, clock) = (Server::start(&[]), Clock::start());
-    let mut bus = server.join("a", PERIOD, clock).unwrap();
+    server.signal("STOP");
+    assert!(matches!(exchange(&mut bus, NOW), Err(BusError::Unheard)));
+    server.signal("CONT");
     until_it_carries(&mut bus);
     server.end();
     until("the server is missed", || exchange(&mut bus, NOW).is_err());
     server.begin();
-    until_it_carries(&mut bus);
-}
-
-#[test]
-fn a_server_that_stands_still_is_noticed_at_the_next_report() {
-    let (server, clock) = (Server::start(&[]), Clock::start());
-    let mut bus = server.join("a", PERIOD, clock).unwrap();
-    until_it_carries(&mut bus);
-    server.signal("STOP");
-    assert!(matches!(exchange(&mut bus, NOW), Err(BusError::Unheard)));
-    server.signal("CONT");
     until_it_carries(&mut bus);
 }
 

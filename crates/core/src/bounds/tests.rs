@@ -22,6 +22,25 @@ fn three(run: RunAt) -> Vec<RunAt> {
     vec![run; 3]
 }
 
+/// Three runs at each of these rates.
+fn measured(rates: &[f64], run: impl Fn(f64) -> RunAt) -> Vec<RunAt> {
+    rates.iter().flat_map(|rate| three(run(*rate))).collect()
+}
+
+fn up_to_200(rate: f64) -> RunAt {
+    if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) }
+}
+
+fn sequence(width: f64) -> Sequence {
+    Sequence { wanted: Wanted { width }, rate_min: 0.0, rate_max: 1e6 }
+}
+
+/// The rate that is measured next where any width is too large.
+fn next(runs: &[RunAt], responses: &Responses<'_>) -> f64 {
+    let Some(Step::Run(rate)) = sequence(0.0).next(runs, responses) else { panic!("there is more to know") };
+    rate
+}
+
 #[test]
 fn no_run_and_no_valid_run_say_nothing() {
     assert!(!Answer::of(&[]).is_something());
@@ -77,11 +96,11 @@ fn a_rate_refused_below_one_that_was_carried_bounds_nothing_from_above() {
 
 #[test]
 fn whatever_runs_say_the_bounds_are_in_their_order() {
-    let mut random = crate::random::Random::new(Seed(3));
+    let mut random = Random::new(Seed(3));
     let mut both = 0;
     for _ in 0..3_000 {
         let capacity = 100.0 + 200.0 * random.unit();
-        let run = |random: &mut crate::random::Random| {
+        let run = |random: &mut Random| {
             let rate = [80.0, 150.0, 180.0, 220.0, 300.0][random.uniform(0, 4) as usize];
             let keeps = if random.unit() < 0.2 { random.unit() < 0.5 } else { rate < capacity };
             if keeps {
@@ -142,10 +161,7 @@ fn runs_do_not_go_where_they_can_tell_nothing() {
     // A server whose CPUs nobody sees: overload says nothing of what it would carry by itself, however often it is made.
     let mut runs = three(kept(180.0, 10.0));
     runs.extend(three(behind(300.0, 200.0)));
-    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
-    let Some(Step::Run(rate)) = sequence.next(&runs, &Responses::default()) else {
-        panic!("there is a gap to close")
-    };
+    let rate = next(&runs, &Responses::default());
     assert!(rate > 180.0 && rate < 300.0, "{rate}");
     // One that is seen, with a disk for its limit: five runs of overload are enough to know that none tells.
     for run in &mut runs {
@@ -153,10 +169,7 @@ fn runs_do_not_go_where_they_can_tell_nothing() {
     }
     let overload = runs[5].clone();
     runs.extend([overload.clone(), overload]);
-    let Some(Step::Run(rate)) = sequence.next(&runs, &Responses::default()) else {
-        panic!("there is a gap to close")
-    };
-    assert!(rate != 300.0, "{rate}");
+    assert!(next(&runs, &Responses::default()) != 300.0);
 }
 
 #[test]
@@ -169,8 +182,7 @@ fn six_runs_of_the_opening_give_every_bound() {
         made.push(rate);
     }
     assert_eq!(made, [120.0, 250.0, 120.0, 250.0, 120.0, 250.0]);
-    let runs = |rate: f64| if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) };
-    let seen = |rate: &f64| RunAt { cpu: Some(0.8), cpus: Some(1.0), taken: Some(0.1), ..runs(*rate) };
+    let seen = |rate: &f64| RunAt { cpu: Some(0.8), cpus: Some(1.0), taken: Some(0.1), ..up_to_200(*rate) };
     let answer = Answer::of(&made.iter().map(seen).collect::<Vec<_>>());
     assert!(answer.carried.at_least.is_some() && answer.carried.at_most.is_some(), "{answer:?}");
     assert!(answer.alone.is_some(), "{answer:?}");
@@ -188,11 +200,9 @@ fn a_study_to_a_width_ends_although_the_answer_as_a_whole_stays_wider() {
         _ => kept(rate, 10.0),
     };
     let seen = |rate: f64| RunAt { cpu: Some(1.0), cpus: Some(1.0), taken: Some(0.0), ..run(rate) };
-    let mut runs: Vec<RunAt> =
-        [960.0, 1050.0, 1250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
-    let sequence = Sequence { wanted: Wanted { width: 0.05 }, rate_min: 0.0, rate_max: 1e6 };
+    let mut runs = measured(&[960.0, 1050.0, 1250.0], seen);
     let mut made = 0;
-    while let Some(Step::Run(rate)) = sequence.next(&runs, &Responses::default()) {
+    while let Some(Step::Run(rate)) = sequence(0.05).next(&runs, &Responses::default()) {
         made += 1;
         assert!(made < 100, "run {made} at {rate}");
         runs.push(seen(rate));
@@ -202,7 +212,7 @@ fn a_study_to_a_width_ends_although_the_answer_as_a_whole_stays_wider() {
 
 #[test]
 fn a_server_slower_than_a_run_can_tell_is_said_to_be_so() {
-    let sequence = Sequence { wanted: Wanted { width: 0.05 }, rate_min: 10.0, rate_max: 1e6 };
+    let sequence = Sequence { rate_min: 10.0, ..sequence(0.05) };
     let mut runs = three(behind(12.0, 5.0));
     assert_eq!(sequence.next(&runs, &Responses::default()), Some(Step::Run(10.0)));
     runs.extend(three(behind(10.0, 5.0)));
@@ -249,15 +259,10 @@ fn errors_that_no_load_brings_about_make_a_rate_neither_carried_nor_refused() {
 
 #[test]
 fn runs_go_to_the_curve_of_response_times_too() {
-    let run = |rate: f64| if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) };
-    let seen = |rate: f64| RunAt { cpu: Some(0.8), cpus: Some(1.0), taken: Some(0.1), ..run(rate) };
-    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
-    let mut runs: Vec<RunAt> = [120.0, 250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
+    let seen = |rate: f64| RunAt { cpu: Some(0.8), cpus: Some(1.0), taken: Some(0.1), ..up_to_200(rate) };
+    let mut runs = measured(&[120.0, 250.0], seen);
     while runs.len() < 24 {
-        let Some(Step::Run(rate)) = sequence.next(&runs, &Responses::default()) else {
-            panic!("there is more to know")
-        };
-        runs.push(seen(rate));
+        runs.push(seen(next(&runs, &Responses::default())));
     }
     let carried = Answer::of(&runs).carried;
     let (least, most) = (carried.at_least.unwrap(), carried.at_most.unwrap());
@@ -267,15 +272,10 @@ fn runs_go_to_the_curve_of_response_times_too() {
     assert!(curve[0].rate < 0.31 * least && curve[3].rate > 0.69 * least, "{curve:?}");
     // A rate whose runs differ gets another run, but not for ever.
     let unsure = [curve[1].rate];
-    assert_eq!(
-        sequence.next(&runs, &Responses { unsure: &unsure, objective: None }),
-        Some(Step::Run(unsure[0]))
-    );
+    let responses = Responses { unsure: &unsure, objective: None };
+    assert_eq!(next(&runs, &responses), unsure[0]);
     runs.extend(three(seen(unsure[0])));
-    assert_ne!(
-        sequence.next(&runs, &Responses { unsure: &unsure, objective: None }),
-        Some(Step::Run(unsure[0]))
-    );
+    assert_ne!(next(&runs, &responses), unsure[0]);
 }
 
 #[test]
@@ -284,38 +284,29 @@ fn an_undecided_rate_comes_before_the_curve() {
         [three(kept(120.0, 10.0)), three(behind(250.0, 200.0)), three(kept(190.0, 10.0))].concat();
     runs.push(behind(190.0, 170.0));
     runs.push(behind(190.0, 170.0));
-    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
-    let next = |runs: &[RunAt]| sequence.next(runs, &Responses::default());
     let four = [&runs[..8], &runs[9..10]].concat();
     assert_eq!(Carried::of(&four.iter().collect::<Vec<_>>()).rates[1].fate, Fate::Undecided);
-    assert_eq!(next(&four), Some(Step::Run(190.0)));
-    assert_ne!(next(&runs), Some(Step::Run(190.0)), "with five runs the curve begins");
+    assert_eq!(next(&four, &Responses::default()), 190.0);
+    assert_ne!(next(&runs, &Responses::default()), 190.0, "with five runs the curve begins");
 }
 
 #[test]
 fn rates_of_the_curve_are_measured_by_turns() {
-    let seen = |rate: f64| if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) };
-    let mut runs: Vec<RunAt> =
-        [120.0, 180.0, 224.0, 250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
-    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
-    let mut next = || {
-        let Some(Step::Run(rate)) = sequence.next(&runs, &Responses::default()) else {
-            panic!("a curve is missing")
-        };
-        runs.push(seen(rate));
+    let mut runs = measured(&[120.0, 180.0, 224.0, 250.0], up_to_200);
+    let mut step = || {
+        let rate = next(&runs, &Responses::default());
+        runs.push(up_to_200(rate));
         rate
     };
-    let turn: Vec<f64> = (0..3).map(|_| next()).collect();
+    let turn: Vec<f64> = (0..3).map(|_| step()).collect();
     assert!(turn.is_sorted() && turn[0] < turn[1] && turn[1] < turn[2], "{turn:?}");
-    assert_eq!((0..6).map(|_| next()).collect::<Vec<_>>(), [turn.clone(), turn].concat());
+    assert_eq!((0..6).map(|_| step()).collect::<Vec<_>>(), [turn.clone(), turn].concat());
 }
 
 /// Asks for p95 below an objective that is met up to `end`, at a server that carries 200/s, until `count` runs are made: the highest
 /// rate that meets it, and the lowest above that misses it.
 fn after_runs_of_an_objective(end: f64, count: usize) -> (f64, f64) {
-    let seen = |rate: f64| if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) };
-    let mut runs: Vec<RunAt> = [120.0, 250.0].into_iter().flat_map(|rate| three(seen(rate))).collect();
-    let sequence = Sequence { wanted: Wanted { width: 0.0 }, rate_min: 0.0, rate_max: 1e6 };
+    let mut runs = measured(&[120.0, 250.0], up_to_200);
     loop {
         let made = |rate: f64| runs.iter().filter(|run| run.rate == rate).count() >= 3;
         let measured = || runs.iter().map(|run| run.rate).filter(|rate| made(*rate));
@@ -325,8 +316,7 @@ fn after_runs_of_an_objective(end: f64, count: usize) -> (f64, f64) {
             return (met, missed);
         }
         let responses = Responses { unsure: &[], objective: Some(Objective { met, unsure: None, missed }) };
-        let Some(Step::Run(rate)) = sequence.next(&runs, &responses) else { panic!("there is more to know") };
-        runs.push(seen(rate));
+        runs.push(up_to_200(next(&runs, &responses)));
     }
 }
 
@@ -342,7 +332,7 @@ fn an_objective_halves_the_gap_between_the_rates_that_meet_and_miss_it() {
 
 #[test]
 fn rates_far_above_what_is_carried_are_left_in_one_step() {
-    let sequence = Sequence { wanted: Wanted { width: 0.05 }, rate_min: 1.0, rate_max: 1e6 };
+    let sequence = Sequence { rate_min: 1.0, ..sequence(0.05) };
     let runs = [three(behind(1_300.0, 480.0)), three(behind(2_600.0, 500.0))].concat();
     assert_eq!(sequence.next(&runs, &Responses::default()), Some(Step::Run(441.0)));
 }

@@ -147,15 +147,12 @@ fn points_that_are_not_valid_and_too_short_carry_nothing() {
 #[test]
 fn what_is_too_short_to_tell_is_passed_over_where_a_higher_rate_is_trusted() {
     let points = [too_short(5.0), too_short(10.0), point(20.0, 20.0, 1.0, 1.0), too_short(30.0)];
-    let limit = limit(&points);
+    let limit = self::limit(&points);
     assert_eq!((limit.rate, limit.overlooked.len()), (Some(20.0), 2));
     assert_eq!(limit.end.unwrap().rate, 30.0, "nothing above says that it settles");
-}
-
-#[test]
-fn what_is_too_short_to_tell_ends_the_trust_below_a_rate_that_fails() {
+    // And it ends the trust below a rate that fails.
     let points = [point(5.0, 5.0, 1.0, 1.0), too_short(10.0), point(20.0, 20.0, 50.0, 1.0)];
-    let limit = limit(&points);
+    let limit = self::limit(&points);
     assert_eq!((limit.rate, limit.end.unwrap().reason), (Some(5.0), Reason::TooShort));
 }
 

@@ -28,15 +28,9 @@ const LOOKS_MOST: usize = 5;
 const RUN: (f64, f64) = (2.0, 8.0);
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Pairs of M/M/1 servers of 4 ms at loads of 0.3, 0.5 and 0.7, 3 to 8 runs of 8 s each, on machines whose speed differs from run to \
-run by 0, 2 or 5 %: the mean response times of two that are alike, and of one that is 10 % slower, with a margin of 5 %. Where \
-it is not known which is better, as many more runs are made as are asked for, and it is asked again, as a user does, up to five \
-times. Verdicts are those of all looks; runs were enough where the second look finds what is true."
-)]
 pub struct Args {
     /// Pairs of servers that are alike, and as many of two that differ
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 1_000)]
     pub pairs: u64,
     /// Seed of every draw
     #[arg(long, default_value_t = 1)]

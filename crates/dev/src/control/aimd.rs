@@ -91,28 +91,3 @@ impl Controller for Aimd {
         Decision { limit: self.limit.max(1.0) as u32, why: self.why }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_core::Nanos;
-    use evenkeel_core::control::Response;
-
-    fn second(in_flight_max: u32, response_s: f64) -> Sample {
-        let response = Some(Response { mean: response_s, min: response_s, max: response_s });
-        Sample { end: Nanos::from_secs(1), in_flight_max, completions: 100, response, ..Sample::default() }
-    }
-
-    #[test]
-    fn it_adds_one_while_full_stays_while_not_and_backs_off_when_slow() {
-        let published = Bounds { initial: 20, range: (20, 200) };
-        let settings = Settings { backoff: 0.9, timeout_s: 5.0, interval_s: 1.0 };
-        let mut aimd = Aimd::new(published, settings);
-        let half = Sample { end: Nanos::from_millis(500), ..second(20, 0.1) };
-        assert_eq!([&half, &half].map(|half| aimd.update(half).limit), [20, 21], "half an interval is none");
-        assert_eq!(aimd.update(&second(5, 0.1)).limit, 21);
-        assert_eq!(aimd.update(&second(21, 6.0)).limit, 20);
-        let mut free = Aimd::new(Bounds { range: (1, 200), ..published }, settings);
-        assert_eq!(free.update(&second(21, 6.0)).limit, 18);
-    }
-}

@@ -43,20 +43,3 @@ pub fn regrets(contender: &Contender, seed: Seed) -> Vec<Regret> {
     }
     regrets
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_core::control::Bounds;
-
-    #[test]
-    fn the_best_fixed_limit_of_a_curve_has_no_regret_on_it() {
-        let two = Contender::named("fixed", Bounds::starting_at(2)).unwrap();
-        let regrets = regrets(&two, Seed(1));
-        assert_eq!(regrets.len(), 14);
-        let flash = regrets.iter().find(|regret| regret.curve == "flash-sale").unwrap();
-        assert!(flash.regret.abs() < 0.01, "{flash:?}");
-        let sorts = regrets.iter().find(|regret| regret.curve == "sorts").unwrap();
-        assert!(sorts.regret > 0.1, "{sorts:?}");
-    }
-}

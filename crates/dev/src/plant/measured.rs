@@ -59,21 +59,3 @@ pub const MEASURED: [Measured; 7] = [
         points: &[(1.0, 15.0), (4.0, 25.0), (8.0, 25.0), (31.0, 22.0), (32.0, 0.25), (1_024.0, 0.25)],
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn measured_plants_give_back_their_points() {
-        for measured in &MEASURED {
-            let plant = measured.plant();
-            for &(n, per_s) in measured.points {
-                let given = plant.throughput(n, 0.0);
-                // Below 1 % of the peak the curve ends.
-                let expected = per_s.max(0.01 * plant.peak_per_s);
-                assert!((given - expected).abs() < 1e-6 * per_s, "{} at {n}: {given}", measured.name);
-            }
-        }
-    }
-}

@@ -54,13 +54,9 @@ fn commands_do_not_pass_as_a_file_that_the_server_gives_up() {
 fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    for _ in 0..18 {
-        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
-    }
+    (0..18).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
     assert_eq!(harness.standing(), Some(Standing::Held), "it has not had its second yet");
-    for _ in 0..40 {
-        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
-    }
+    (0..40).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
     let census = harness.census();
     assert_eq!((harness.standing(), census.running, census.loans), (Some(Standing::Lent), 0, 1));
     assert!(census.oldest >= Some(Nanos::from_secs(2)), "{census:?}");
@@ -77,9 +73,7 @@ fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
 fn transactions_that_are_chained_without_end_lend_their_permit() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    for _ in 0..30 {
-        runs(&mut harness, "COMMIT AND CHAIN", 50, IN_TRANSACTION);
-    }
+    (0..30).for_each(|_| runs(&mut harness, "COMMIT AND CHAIN", 50, IN_TRANSACTION));
     assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
     harness.drop_session();
 }
@@ -88,9 +82,7 @@ fn transactions_that_are_chained_without_end_lend_their_permit() {
 fn a_lock_that_is_kept_is_no_way_to_keep_permits_one_after_the_other() {
     let mut harness = logged_in(0);
     runs(&mut harness, "HANDLER t OPEN", 1, AT_REST);
-    for _ in 0..12 {
-        runs(&mut harness, "SELECT 1", 90, AT_REST);
-    }
+    (0..12).for_each(|_| runs(&mut harness, "SELECT 1", 90, AT_REST));
     says(&mut harness, "SELECT 1");
     assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
     harness.drop_session();
@@ -99,9 +91,7 @@ fn a_lock_that_is_kept_is_no_way_to_keep_permits_one_after_the_other() {
 #[test]
 fn statements_that_each_stand_in_line_are_never_on_loan() {
     let mut harness = logged_in(0);
-    for _ in 0..100 {
-        runs(&mut harness, "SELECT 1", 50, AT_REST);
-    }
+    (0..100).for_each(|_| runs(&mut harness, "SELECT 1", 50, AT_REST));
     assert_eq!((harness.standing(), harness.census().loans_total), (None, 0));
     harness.drop_session();
 }
@@ -110,9 +100,7 @@ fn statements_that_each_stand_in_line_are_never_on_loan() {
 fn a_transaction_on_loan_that_pauses_is_idle_like_any_other() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    for _ in 0..30 {
-        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
-    }
+    (0..30).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
     assert_eq!((harness.census().loans, harness.census().lent), (1, 0));
     harness.waits(Nanos::from_millis(500));
     assert_eq!((harness.census().loans, harness.census().lent), (0, 1));
@@ -128,9 +116,7 @@ fn pauses_are_not_held_against_a_transaction() {
     harness.waits(Nanos::from_millis(200));
     assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Lent), 1));
     harness.waits(Nanos::from_secs(5));
-    for _ in 0..5 {
-        runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
-    }
+    (0..5).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
     assert_eq!(harness.standing(), Some(Standing::Held));
     harness.drop_session();
 }
@@ -279,9 +265,7 @@ fn whoever_says_refused_commands_ahead_is_told_so_many_at_a_time() {
     (0..5).for_each(|_| harness.waits(Nanos::from_millis(50)));
     assert_eq!(refusals(&harness.told).len(), 100);
     harness.forget();
-    for _ in 0..50 {
-        harness.says(Side::Client, &[1, 0, 0, 0, 3]);
-    }
+    (0..50).for_each(|_| harness.says(Side::Client, &[1, 0, 0, 0, 3]));
     assert_eq!(refusals(&harness.told).len(), 50, "one after the other is another matter");
     harness.drop_session();
 }

@@ -142,22 +142,6 @@ fn a_guessed_layout_converts_every_record_that_it_was_guessed_from() {
 const NAMES: &str = "key = ['seq']\n[[field]]\nname = 'seq'\nwidth = 4\ntype = 'integer'\n[[field]]\nname = 'name'\nwidth = 4\n";
 
 #[test]
-fn a_record_that_comes_twice_is_refused_also_where_its_key_stands_elsewhere_in_the_field() {
-    let records = Records(tempfile::tempdir().expect("a temporary directory"));
-    fs::write(records.path("names.toml"), NAMES).expect("a layout");
-    fs::write(records.path("a"), "   7ada \n   8bob \n   7ada \n7   ada \n").expect("records");
-    records.convert("a", "names.toml", "csv");
-    assert_eq!(records.lines("csv/a.csv"), 2);
-    let rejects = String::from_utf8(records.read("csv/a.rejects")).expect("text");
-    let first = records.path("a");
-    assert!(rejects.contains(&format!("\t18\tduplicate of {first}:0\t")), "{rejects}");
-    assert!(rejects.contains(&format!("\t27\tsame key, other bytes than {first}:0\t")), "{rejects}");
-    let mut keep = command(records.home(), &borrowed(&records.words("a", "names.toml", "kept")));
-    assert!(keep.args(["--duplicates", "keep"]).output().expect("it runs").status.success());
-    assert_eq!(records.lines("kept/a.csv"), 4);
-}
-
-#[test]
 fn lines_that_somebody_changed_are_made_again_though_they_are_as_many_bytes() {
     let records = Records(tempfile::tempdir().expect("a temporary directory"));
     fs::write(records.path("names.toml"), NAMES).expect("a layout");

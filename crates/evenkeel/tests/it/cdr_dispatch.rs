@@ -6,7 +6,7 @@ mod kills;
 mod retired;
 mod unlike;
 
-use crate::cli::{evenkeel, piped, refused, text};
+use crate::cli::{Running, evenkeel, piped, refused, text};
 use crate::guard::server::Server;
 use crate::patience::eventually;
 use crate::sandbox::done;
@@ -18,15 +18,6 @@ use std::process::{Child, Command, Stdio};
 pub struct Desk {
     pub server: Server,
     pub home: PathBuf,
-}
-
-pub struct Background(Child);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        self.0.kill().expect("it runs");
-        self.0.wait().expect("it ends");
-    }
 }
 
 impl Desk {
@@ -46,17 +37,17 @@ impl Desk {
     }
 
     /// A client that runs SQL in the database until it is dropped.
-    pub fn sql_in_background(&self, sql: &str) -> Background {
+    pub fn sql_in_background(&self, sql: &str) -> Running {
         let mut client = Command::new("mariadb");
         client
             .args(["--no-defaults", "-u", "app", "-S"])
             .arg(self.server.socket())
             .args(["-D", "cdr", "-e", sql]);
-        Background(client.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the client starts"))
+        Running(client.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("the client starts"))
     }
 
     /// A dispatch that has begun and moves nothing, since somebody reads from the source until the second is dropped.
-    pub fn waiting(&self) -> (Child, Background) {
+    pub fn waiting(&self) -> (Child, Running) {
         let holder = self.sql_in_background("LOCK TABLES calls READ; DO SLEEP(30)");
         let of_processes = |what: &str| {
             self.sql(&format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE {what}"))
@@ -158,6 +149,7 @@ fn records_go_to_the_tables_of_their_days_and_late_ones_find_them_again() {
     desk.load(1, 5_000, DAY);
     let done = desk.dispatch(&[]);
     assert_eq!((done["records"].as_u64(), done["undated"].as_u64()), (Some(4_995), Some(5)), "{done}");
+    assert_eq!((&done["audit"]["rows"], &done["audit"]["same"]), (&5_000.into(), &true.into()), "{done}");
     assert_eq!(desk.tables(), ["calls", "calls_20260731", "calls_20260801"]);
     desk.audit("first");
     // Late ones, some of them like records that are there, and one of a day that no calendar has.
@@ -170,11 +162,12 @@ fn records_go_to_the_tables_of_their_days_and_late_ones_find_them_again() {
         assert_eq!((&day["records"], &day["created"]), (&records.into(), &created.into()), "{late}");
     }
     assert_eq!((desk.count("calls"), late["undated"].as_u64()), (6, Some(6)), "{late}");
+    assert_eq!(late["audit"]["same"], true, "{late}");
     desk.audit("late");
     let made = desk.sql("SHOW CREATE TABLE calls_20260731");
     assert!(made.contains("ENGINE=InnoDB") && made.contains("KEY `by_start`"), "{made}");
-    let again = desk.dispatch(&[]);
-    assert_eq!(again["records"], 0, "a rerun has nothing to do: {again}");
+    let again = desk.dispatch(&["--no-audit"]);
+    assert_eq!((&again["records"], &again["audit"]), (&0.into(), &Value::Null), "a rerun has nothing to do: {again}");
     let left = desk.sql("SHOW TABLES LIKE 'evenkeel%'");
     assert_eq!(left.trim(), "evenkeel_dispatches");
 }

@@ -1,6 +1,6 @@
 //! A private server for records that are loaded, audited and exported.
 
-use crate::cli::evenkeel;
+use crate::cli::{ended, evenkeel};
 use crate::sandbox::{Home, done};
 use evenkeel_haul::layout;
 use evenkeel_haul::table::{Engine, Table};
@@ -91,9 +91,7 @@ impl Scene {
 
     /// What is said where nothing was found.
     pub fn clean(&self, inputs: &[&Path], words: &[&str]) -> String {
-        let output = self.audit(inputs, words);
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        let (text, _) = ended(&self.audit(inputs, words), 0);
         assert!(text.contains(": each once"), "{text}");
         text
     }

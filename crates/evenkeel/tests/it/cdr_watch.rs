@@ -6,14 +6,14 @@ mod meanwhile;
 mod troubles;
 
 use crate::cdr_load::server::Server;
-use crate::cli::{borrowed, evenkeel, piped, text};
+use crate::cli::{borrowed, ended, evenkeel, piped};
 use crate::guard::proxy::signal;
 use crate::patience::{eventually, found};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Output};
+use std::process::Child;
 
 pub struct Site {
     pub server: Server,
@@ -53,9 +53,9 @@ impl Site {
         all.into_iter().map(str::to_owned).collect()
     }
 
-    /// Does all files that are in the folder now, and ends.
-    pub fn once(&self, flags: &[&str]) -> Output {
-        evenkeel(self.server.home(), &borrowed(&self.words(&[flags, &["--once"]].concat())))
+    /// Does all files that are in the folder now, and ends by this code.
+    pub fn once(&self, flags: &[&str], code: i32) -> (String, String) {
+        ended(&evenkeel(self.server.home(), &borrowed(&self.words(&[flags, &["--once"]].concat()))), code)
     }
 
     pub fn watch(&self, flags: &[&str]) -> Child {
@@ -104,9 +104,9 @@ impl Site {
     }
 }
 
-pub fn signalled(child: Child, name: &str) -> Output {
+pub fn signalled(child: Child, name: &str, code: i32) -> (String, String) {
     signal(name, child.id() as i32);
-    child.wait_with_output().expect("an end")
+    ended(&child.wait_with_output().expect("an end"), code)
 }
 
 #[test]
@@ -122,9 +122,7 @@ fn files_of_three_days_arrive_one_by_one_and_each_is_done_once() {
     }
     // The last line comes once retire is done, too.
     site.await_empty();
-    let output = signalled(child, "-TERM");
-    let (lines, told) = text(&output);
-    assert_eq!(output.status.code(), Some(143), "{told}");
+    let (lines, told) = signalled(child, "-TERM", 143);
     assert!(told.contains("stopped after"), "{told}");
     site.expect("three days", 3_000);
     let first: serde_json::Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
@@ -132,7 +130,7 @@ fn files_of_three_days_arrive_one_by_one_and_each_is_done_once() {
     assert!(first["file"].as_str().is_some_and(|file| file.ends_with("20260801.cdr")), "{first}");
     // A restart knows them, and a file that comes again under another name.
     fs::copy(site.path("20260802.cdr"), site.path("again.cdr")).expect("a copy");
-    let (lines, told) = text(&site.once(&["--pattern", "*.cdr*", "--done", &site.server.path("done")]));
+    let (lines, told) = site.once(&["--pattern", "*.cdr*", "--done", &site.server.path("done")], 0);
     assert_eq!(lines, "", "{told}");
     site.expect("a restart", 3_000);
     let done = fs::read_dir(site.server.path("done")).expect("a folder").flatten();
@@ -154,16 +152,13 @@ fn two_watches_of_one_folder_do_each_file_once() {
     site.await_empty();
     let mut lines = 0;
     for child in watches {
-        let output = signalled(child, "-INT");
-        let (said, told) = text(&output);
-        assert_eq!(output.status.code(), Some(130), "{told}");
+        let (said, told) = signalled(child, "-INT", 130);
         assert!(!told.contains("error"), "{told}");
         lines += said.lines().filter(|line| line.contains("3,000 records, 3,000 rows")).count();
     }
     // The one that was interrupted before it could say so has done it all the same.
     assert!((5..=6).contains(&lines), "{lines}");
-    let output = site.once(&flags);
-    assert_eq!(output.status.code(), Some(0), "{:?}", text(&output));
+    site.once(&flags, 0);
     site.expect("two watches", 18_000);
 }
 
@@ -200,5 +195,5 @@ fn what_it_does_is_read_by_http() {
     assert!(of("rejects_total") > 0.0 && of("rows_total") + of("rejects_total") == 1_000.0, "{text}");
     assert_eq!((of("moved_records_total"), of("files_waiting")), (of("rows_total"), 0.0));
     assert!(of("step_seconds_total{step=\"load\"}") > 0.0 && of("last_success_timestamp_seconds") > 1e9);
-    signalled(child, "-TERM");
+    signalled(child, "-TERM", 143);
 }

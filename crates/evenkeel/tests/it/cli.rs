@@ -36,6 +36,15 @@ pub fn piped(home: &Path, arguments: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary can be started")
 }
 
+/// A child that is killed where the test ends before it.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = (self.0.kill(), self.0.wait());
+    }
+}
+
 pub fn kill(mut child: Child) {
     child.kill().expect("a signal");
     child.wait().expect("an end");
@@ -52,6 +61,20 @@ pub fn asked(home: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), said + &errors)
 }
 
+/// What a command said that ended by this code.
+pub fn ended(output: &Output, code: i32) -> (String, String) {
+    let (said, told) = text(output);
+    assert_eq!(output.status.code(), Some(code), "{said}{told}");
+    (said, told)
+}
+
+/// What a command says in all that ends by this code.
+pub fn ends(home: &Path, arguments: &[&str], code: i32) -> String {
+    let (found, said) = asked(home, arguments);
+    assert_eq!(found, Some(code), "{arguments:?}: {said}");
+    said
+}
+
 /// Writes a configuration; the flag that names it.
 pub fn configured(path: &Path, text: &str) -> String {
     std::fs::write(path, text).expect("a file can be written");
@@ -61,9 +84,9 @@ pub fn configured(path: &Path, text: &str) -> String {
 /// Runs a command that must be refused, and returns what it says.
 pub fn refused(home: &Path, arguments: &[&str]) -> String {
     let output = evenkeel(home, arguments);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
-    text
+    let (_, told) = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+    told
 }
 
 #[test]
@@ -73,12 +96,10 @@ fn what_finds_no_room_is_an_error_that_says_what_was_written() {
         let full = std::fs::File::options().write(true).open("/dev/full").expect("a device that is full");
         let output =
             command(home.path(), arguments).stdout(full).stdin(Stdio::piped()).output().expect("it starts");
-        let text = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        let text = ended(&output, 2).1;
         assert!(text.contains("standard output") && text.contains("hint: free some space"), "{text}");
     };
     full(&["explain", "--list"]);
-    full(&["doctor", "--json"]);
     full(&["sense", "--for", "1s"]);
 }
 
@@ -138,12 +159,11 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
 fn an_error_stream_that_is_full_or_closed_changes_no_exit_code() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
-    let status = command(home.path(), &["report", "nothing"]).stderr(full).status();
-    assert_eq!(status.expect("the binary can be started").code(), Some(2));
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    drop(reader);
-    let status = command(home.path(), &["compare", "nothing", "nobody"]).stderr(writer).status();
-    assert_eq!(status.expect("the binary can be started").code(), Some(2));
+    let (_, closed) = std::io::pipe().expect("a pipe");
+    for errors in [Stdio::from(full), Stdio::from(closed)] {
+        let status = command(home.path(), &["report", "nothing"]).stderr(errors).status();
+        assert_eq!(status.expect("the binary can be started").code(), Some(2));
+    }
 }
 
 #[test]
@@ -156,28 +176,22 @@ fn a_damaged_study_is_listed_as_one_and_is_a_finding() {
             Some(text) => std::fs::write(folder.join("plan.json"), text).expect("written"),
             None => std::fs::remove_file(folder.join("plan.json")).expect("removed"),
         }
-        let (code, text) = asked(home.path(), &["runs"]);
-        assert_eq!(code, Some(1), "{text}");
+        let text = ends(home.path(), &["runs"], 1);
         assert!(text.contains("damaged: 20260101-0000-broken:") && text.contains("plan.json"), "{text}");
         let is_newer = plan.is_some_and(|plan| plan.contains("99"));
         assert!(text.contains(if is_newer { "use the version" } else { "restore plan.json" }), "{text}");
-        let (code, text) = asked(home.path(), &["runs", "--json"]);
-        assert_eq!(code, Some(1), "{text}");
+        let text = ends(home.path(), &["runs", "--json"], 1);
         assert!(text.contains(": \"20260101-0000-broken\"") && text.contains("\"plan\": null"), "{text}");
     }
-    a_damaged_study_is_refused_by_all_who_need_it_whole(home.path(), &folder);
-    std::fs::remove_dir_all(&folder).expect("removed");
-    std::fs::create_dir(&folder).expect("a folder that is no study");
-    assert_eq!(evenkeel(home.path(), &["runs"]).status.code(), Some(0));
-}
-
-fn a_damaged_study_is_refused_by_all_who_need_it_whole(home: &Path, folder: &Path) {
     std::fs::write(folder.join("plan.json"), "{\"format\": 1, \"id\"").expect("written");
     let name = "20260101-0000-broken";
     for line in [&["report", name][..], &["export", name], &["runs", name], &["compare", name, name]] {
-        let told = refused(home, line);
+        let told = refused(home.path(), line);
         assert!(told.contains("plan.json is damaged") && told.contains("restore plan.json"), "{told}");
     }
+    std::fs::remove_dir_all(&folder).expect("removed");
+    std::fs::create_dir(&folder).expect("a folder that is no study");
+    assert_eq!(evenkeel(home.path(), &["runs"]).status.code(), Some(0));
 }
 
 #[test]

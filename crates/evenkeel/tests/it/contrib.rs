@@ -1,9 +1,11 @@
 //! The dashboards and alert rules that are shipped, held against the metrics that the sources write.
 
+use crate::cli::text;
+use crate::house::root;
 use crate::left_out::left_out;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 const RULES: &str = "contrib/prometheus/evenkeel.rules.yml";
@@ -15,10 +17,6 @@ const WRITERS: [(&str, &str); 2] = [
     ("evenkeel_guard_", "crates/evenkeel/src/guard/metrics.rs"),
     ("evenkeel_share_", "crates/evenkeel/src/share/metrics.rs"),
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -81,17 +79,13 @@ fn promtool(folder: &Path, verb: &str, file: &str) -> Option<Output> {
     }
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
 #[test]
 fn promtool_finds_nothing_wrong_with_the_rules_and_their_own_tests_pass() {
     let folder = root().join("contrib/prometheus");
     let Some(checked) = promtool(&folder, "check", "evenkeel.rules.yml") else {
         return left_out("promtool is not installed");
     };
-    assert!(checked.status.success(), "{}", said(&checked));
+    assert!(checked.status.success(), "{:?}", text(&checked));
     let tried = promtool(&folder, "test", "evenkeel.rules_test.yml").expect("it was started before");
-    assert!(tried.status.success(), "{}", said(&tried));
+    assert!(tried.status.success(), "{:?}", text(&tried));
 }

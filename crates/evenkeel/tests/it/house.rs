@@ -1,10 +1,9 @@
-//! Rules that neither the compiler nor a lint keeps: which crate uses which, and the words of the help.
+//! Rules that neither the compiler nor a lint keeps: which crate uses which.
 
 mod edges;
-pub mod help;
 
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace is there")
 }

@@ -3,16 +3,14 @@
 
 use super::cli::{configured, evenkeel};
 use crate::patience::found;
+use crate::sandbox::done;
+use crate::share::text;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
 /// Bytes of the storage: 256 blocks.
 const BYTES: usize = 4 << 20;
-
-fn text(path: &Path) -> String {
-    path.display().to_string()
-}
 
 /// Measures, and gives what was printed as JSON. A machine may stand still for so long that no read ends in a
 /// step; it is told so, and measured again.
@@ -68,7 +66,7 @@ fn an_array_is_measured_by_reads_alone_and_at_no_more_than_it_can_do() {
     let before: Vec<u8> = (0..BYTES).map(|place| (place % 251) as u8).collect();
     fs::write(&disk, &before).expect("a file can be written");
     let made = ["share", "array", &file, "--spindles", "4", "--service", "1ms", "--spread", "0"];
-    assert!(evenkeel(folder.path(), &made).status.success());
+    done(folder.path(), &made);
     assert!(!evenkeel(folder.path(), &made).status.success(), "one that is there stays");
     found("a knee", || {
         let json = measured(folder.path(), &text(&disk), &file, &["--rounds", "2", "--duration", "200ms"]);
@@ -83,14 +81,7 @@ fn an_array_is_measured_by_reads_alone_and_at_no_more_than_it_can_do() {
 fn costs(home: &Path, disk: &str, array: &str, more: &[&str]) -> Value {
     let all = ["share", "knee", "--costs", "--backing", disk, "--simulated", array, "--json", "-q"];
     let few = ["--sizes", "16k,64k", "--duration", "60ms", "--limit", "2s", "--depth-max", "8"];
-    let output = evenkeel(home, &all.iter().chain(&few).chain(more).copied().collect::<Vec<_>>());
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    let code = output.status.code();
-    assert!(
-        code == Some(0) || code == Some(3),
-        "a busy machine makes figures unsure, and no more: {code:?} {told}"
-    );
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {told}"))
+    serde_json::from_str(&crate::sandbox::measured(home, &[&all[..], &few, more].concat())).expect("JSON")
 }
 
 #[test]
@@ -99,10 +90,7 @@ fn costs_are_measured_without_a_write_unless_it_is_allowed_and_a_host_takes_them
     let at = |name: &str| text(&folder.path().join(name));
     fs::write(at("disk"), vec![1; BYTES]).expect("a file can be written");
     let shape = ["--spindles", "1", "--service", "1ms", "--large-cost", "16", "--write-cost", "4"];
-    let made = ["share", "array", &at("array")];
-    assert!(
-        evenkeel(folder.path(), &made.iter().chain(&shape).copied().collect::<Vec<_>>()).status.success()
-    );
+    done(folder.path(), &[&["share", "array", &at("array")], &shape[..]].concat());
     let found = costs(folder.path(), &at("disk"), &at("array"), &[]);
     assert!(fs::read(at("disk")).expect("readable") == vec![1; BYTES], "nothing may be written");
     assert_eq!(found["cost_write"], Value::Null, "{found}");
@@ -122,6 +110,5 @@ fn costs_are_measured_without_a_write_unless_it_is_allowed_and_a_host_takes_them
     let file = configured(&folder.path().join("share.toml"), &costs);
     let disk = at("disk");
     let place = ["--name", "a", "--nbd", "127.0.0.1:0", "--backing", &disk];
-    let checked = evenkeel(folder.path(), &[&["share", "disk", "--check", &file], &place[..]].concat());
-    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    done(folder.path(), &[&["share", "disk", "--check", &file], &place[..]].concat());
 }

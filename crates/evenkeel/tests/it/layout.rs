@@ -1,6 +1,6 @@
 //! Pages of real servers: what the ways in leave behind, stopped and running, shared and not, copied, and as innochecksum counts them.
 
-use crate::cli::{evenkeel, refused};
+use crate::cli::{ended, evenkeel, refused};
 use crate::left_out::left_out;
 use crate::sandbox::done;
 use serde_json::Value;
@@ -113,9 +113,8 @@ fn one_table_that_cannot_be_read_is_left_out_by_name_and_the_others_are_told() {
     done(home.path(), &["sandbox", "shell", "a", "--", "-e", sql]);
     for state in ["up", "down"] {
         let output = evenkeel(home.path(), &["layout", "sandbox:a", "--json"]);
-        let left = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{state}: {left}");
-        let files: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+        let (said, left) = ended(&output, 1);
+        let files: Vec<Value> = serde_json::from_str(&said).expect("JSON");
         let found = indexes(&files);
         let has = |table: &str| found.keys().any(|(name, _)| name == &format!("s/{table}"));
         assert!(has("plain") && has("found") && !has("packed"), "{state}: {found:?}");

@@ -1,6 +1,6 @@
 //! `evenkeel load` as a user runs it: how many sessions it has, and what it says where nothing was measured.
 
-use crate::cli::{asked, refused, words};
+use crate::cli::{ends, refused, words};
 use crate::sandbox::{Home, measured};
 use serde_json::Value;
 
@@ -69,8 +69,7 @@ fn what_was_not_measured_is_absent() {
         assert_eq!((&json[name]["count"], &json[name]["mean_ms"]), (&0.into(), &Value::Null), "{json}");
     }
     assert_eq!(&json["session_wait_share"], &Value::Null);
-    let (code, text) = asked(server.home.path(), &server.flags(nothing));
-    assert_eq!(code, Some(3), "{text}");
+    let text = ends(server.home.path(), &server.flags(nothing), 3);
     assert!(text.contains("response -  p50 -") && text.contains("dispatch lag p99 -"), "{text}");
     assert!(text.contains("throughput - ") && text.contains("Measure for longer (--duration)"), "{text}");
     assert_eq!((&json["throughput_per_s"], codes(&json)), (&Value::Null, vec!["no-arrivals"]));

@@ -1,13 +1,15 @@
 //! Hosts that share storage, as processes: they hear each other, and say what they do not.
 
-use crate::cli::configured;
+use crate::cli::{Running, asked, configured, refused, words};
+use crate::guard::proxy::signal;
 use crate::patience::found;
+use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 
 /// Settings of a host whose windows follow each other soon.
 const QUICK: &str = "[window]\nperiod = '100ms'\n";
@@ -25,33 +27,28 @@ impl Scene {
         self.0.path().join(name)
     }
 
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
     fn slots(&self) -> String {
-        format!("slot:{}", self.path("slots").display())
+        format!("slot:{}", self.text("slots"))
     }
 
     /// A host with one small disk that has its name.
-    fn command(&self, name: &str, flags: &[&str]) -> Command {
-        self.command_on(name, (name, QUICK), flags)
-    }
-
-    /// A host with one small disk, by its name and its file.
-    fn command_on(&self, disk: &str, (name, settings): (&str, &str), flags: &[&str]) -> Command {
-        let file = configured(&self.path(&format!("{disk}.toml")), settings);
+    fn start(&self, name: &str, flags: &[&str]) -> Host {
+        let file = configured(&self.path(&format!("{name}.toml")), QUICK);
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
         command.args(["share", "disk", &file, "--name", name, "--size", "1M", "--metrics", "127.0.0.1:0"]);
-        command.arg("--backing").arg(self.path(&format!("{disk}.img")));
-        command.arg("--nbd").arg(self.path(&format!("{disk}.sock"))).args(flags);
-        command
-    }
-
-    fn start(&self, name: &str, flags: &[&str]) -> Host {
-        Host::start(self.command(name, flags), self.path(&format!("{name}.log")))
+        command.arg("--backing").arg(self.path(&format!("{name}.img")));
+        command.arg("--nbd").arg(self.path(&format!("{name}.sock"))).args(flags);
+        Host::start(command, self.path(&format!("{name}.log")))
     }
 }
 
 /// A host that runs; it is killed when this is dropped.
 struct Host {
-    child: Child,
+    child: Running,
     log: PathBuf,
     metrics: String,
 }
@@ -60,10 +57,10 @@ impl Host {
     /// Once it serves.
     fn start(mut command: Command, log: PathBuf) -> Self {
         let child = command.stderr(fs::File::create(&log).expect("a log")).spawn().expect("the binary");
-        let mut host = Self { child, log, metrics: String::new() };
+        let mut host = Self { child: Running(child), log, metrics: String::new() };
         let metrics = found("a host that serves", || {
             let text = host.log();
-            assert!(host.child.try_wait().expect("ours").is_none(), "it ended: {text}");
+            assert!(host.child.0.try_wait().expect("ours").is_none(), "it ended: {text}");
             text.split_whitespace().find_map(|word| word.strip_prefix("metrics=").map(str::to_owned))
         });
         host.metrics = metrics;
@@ -101,26 +98,6 @@ impl Host {
         };
         self.until(|status| heard(status) == names);
     }
-
-    fn signal(&self, name: &str) {
-        signal(&self.child, name);
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
-    assert!(status.is_ok_and(|status| status.success()));
-}
-
-fn told(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
@@ -137,14 +114,12 @@ fn processes_hear_each_other_by_a_file_and_notice_who_is_killed_and_who_leaves()
     // What a killed one left keeps nobody from its name.
     let b = scene.start("b", &["--bus", &scene.slots()]);
     a.until_it_hears(&["a", "b"]);
-    b.signal("TERM");
+    signal("-TERM", b.child.0.id() as i32);
     a.until_it_hears(&["a"]);
     a.shows("/healthz", "ok: window");
     a.shows("/metrics", "evenkeel_share_member_window{member=\"a\"}");
     found("the picture of a", || {
-        let mut top = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        let top = top.args(["share", "top", &a.metrics, "--once"]).output().expect("top");
-        let top = String::from_utf8(top.stdout).expect("text");
+        let (_, top) = asked(scene.0.path(), &["share", "top", &a.metrics, "--once"]);
         (top.contains("evenkeel share, a,") && top.contains("a *")).then_some(())
     });
 }
@@ -152,63 +127,39 @@ fn processes_hear_each_other_by_a_file_and_notice_who_is_killed_and_who_leaves()
 #[test]
 fn a_slot_file_is_nobodys_disk_and_made_once() {
     let scene = Scene::new();
-    let evenkeel =
-        |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_evenkeel")).args(args).output().expect("the binary");
-    let path = scene.path("slots");
-    let slots = path.to_str().expect("a plain path");
-    let made = evenkeel(&["share", "slots", slots, "--slots", "5"]);
-    assert!(made.status.success(), "{}", told(&made));
-    assert_eq!(fs::metadata(&path).expect("it was made").len(), 6 * 4_096);
-    let again = evenkeel(&["share", "slots", slots]);
-    assert_eq!(again.status.code(), Some(2), "what stands there stays");
-    let many = evenkeel(&["share", "slots", scene.path("many").to_str().unwrap(), "--slots", "4096"]);
-    assert!(told(&many).contains("1 to 1024 slots, not 4096"), "{}", told(&many));
+    let home = scene.0.path();
+    let [slots, many, link, socket] = ["slots", "many", "link", "d.sock"].map(|name| scene.text(name));
+    done(home, &["share", "slots", &slots, "--slots", "5"]);
+    assert_eq!(fs::metadata(&slots).expect("it was made").len(), 6 * 4_096);
+    refused(home, &["share", "slots", &slots]);
+    let told = refused(home, &["share", "slots", &many, "--slots", "4096"]);
+    assert!(told.contains("1 to 1024 slots, not 4096"), "{told}");
     // By another name, too.
-    let link = scene.path("link");
-    std::os::unix::fs::symlink(&path, &link).expect("a link");
-    let before = fs::read(&path).expect("slots");
-    let disk = evenkeel(&[
-        "share",
-        "disk",
-        "--name",
-        "d",
-        "--backing",
-        link.to_str().unwrap(),
-        "--size",
-        "1M",
-        "--nbd",
-        scene.path("d.sock").to_str().unwrap(),
-        "--bus",
-        &scene.slots(),
-    ]);
-    assert_eq!(disk.status.code(), Some(2), "{}", told(&disk));
-    assert!(told(&disk).contains("it is the slot file of --bus"), "{}", told(&disk));
-    assert_eq!(fs::read(&path).expect("slots"), before);
+    std::os::unix::fs::symlink(&slots, &link).expect("a link");
+    let before = fs::read(&slots).expect("slots");
+    let line = format!("share disk --name d --backing {link} --size 1M --nbd {socket} --bus slot:{slots}");
+    let told = refused(home, &words(&line));
+    assert!(told.contains("it is the slot file of --bus"), "{told}");
+    assert_eq!(fs::read(&slots).expect("slots"), before);
 }
 
 #[test]
 fn a_start_that_is_refused_leaves_no_new_backing_file_behind() {
     let scene = Scene::new();
-    fs::write(scene.path("bad.slots"), "no slots").expect("written");
-    let bad = format!("slot:{}", scene.path("bad.slots").display());
-    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let taken = taken.local_addr().expect("an address").to_string();
-    let nowhere = scene.path("nowhere/slots");
-    let nowhere = format!("slot:{}", nowhere.display());
-    let busy = ["--metrics", taken.as_str()];
-    for flags in [&["--bus", bad.as_str()][..], &["--bus", nowhere.as_str()], &busy] {
-        // The flags of a host name a port of its own, which the last ones replace.
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(["share", "disk", "--name", "a", "--size", "1M", "--backing"]).arg(scene.path("a.img"));
-        command.arg("--nbd").arg(scene.path("a.sock")).args(flags);
-        let refused = command.stdin(Stdio::null()).output().expect("the binary");
-        assert_eq!(refused.status.code(), Some(2), "{flags:?}: {}", told(&refused));
-        assert!(!scene.path("a.img").exists(), "{flags:?} left a file: {}", told(&refused));
+    let [image, socket, bad, nowhere] =
+        ["a.img", "a.sock", "bad.slots", "nowhere/slots"].map(|name| scene.text(name));
+    fs::write(&bad, "no slots").expect("written");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = listener.local_addr().expect("an address");
+    for flags in [format!("--bus slot:{bad}"), format!("--bus slot:{nowhere}"), format!("--metrics {taken}")]
+    {
+        let line = format!("share disk --name a --size 1M --backing {image} --nbd {socket} {flags}");
+        let told = refused(scene.0.path(), &words(&line));
+        assert!(!scene.path("a.img").exists(), "{flags} left a file: {told}");
         // One that was there stays.
-        fs::write(scene.path("a.img"), vec![7; 1 << 20]).expect("written");
-        let refused = command.output().expect("the binary");
-        assert_eq!(refused.status.code(), Some(2), "{flags:?}: {}", told(&refused));
-        assert_eq!(fs::read(scene.path("a.img")).expect("its disk"), vec![7; 1 << 20]);
-        fs::remove_file(scene.path("a.img")).expect("removed");
+        fs::write(&image, vec![7; 1 << 20]).expect("written");
+        refused(scene.0.path(), &words(&line));
+        assert_eq!(fs::read(&image).expect("its disk"), vec![7; 1 << 20]);
+        fs::remove_file(&image).expect("removed");
     }
 }

@@ -1,7 +1,6 @@
 //! Passwords: no command shows or keeps one, wherever it was given.
 
-use crate::cli::command;
-use crate::house::help::helps;
+use crate::cli::{borrowed, command};
 use crate::sandbox::{Home, done};
 use serde_json::json;
 use std::fs;
@@ -18,6 +17,21 @@ const WRONG: [&str; 5] = [
     "mysql://app:Pa55 Mark/Pa55Mark@h/shop",
     "mysql://app@h/shop?password=Pa55Mark",
 ];
+
+/// All commands that have a help, each by its words.
+fn commands(words: &[String], found: &mut Vec<Vec<String>>) {
+    let mut help = words.to_vec();
+    help.push("--help".to_owned());
+    let help = done(Path::new("/nowhere"), &borrowed(&help));
+    let (_, listed) = help.split_once("\nCommands:\n").unwrap_or_default();
+    let lines =
+        listed.lines().take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
+    for name in lines.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+        let command = [words, &[name.to_owned()]].concat();
+        commands(&command, found);
+        found.push(command);
+    }
+}
 
 /// What a command says, which ends by one of these codes and has no password in it.
 fn silent(home: &Path, words: &[&str], codes: &[i32]) -> Output {
@@ -50,10 +64,8 @@ fn search(folder: &Path) {
 #[test]
 fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_password() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut commands = Vec::new();
-    helps(&[], &mut commands);
-    let all = commands.iter().map(|(name, _)| name.split(' ').skip(1).collect::<Vec<_>>());
-    let all: Vec<_> = all.filter(|path| !path.is_empty()).collect();
+    let mut all = Vec::new();
+    commands(&[], &mut all);
     assert!(all.len() > 45, "only {all:?}");
     let home = home.path();
     std::thread::scope(|scope| {
@@ -61,9 +73,8 @@ fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_passw
             scope.spawn(move || {
                 for path in part {
                     let flag = format!("--nope={}", WRONG[0]);
-                    silent(home, &[path, &[flag.as_str()][..]].concat(), &[2]);
-                    for url in WRONG {
-                        silent(home, &[path, &[url][..]].concat(), &[2]);
+                    for word in WRONG.iter().copied().chain([flag.as_str()]) {
+                        silent(home, &[&borrowed(path)[..], &[word]].concat(), &[2]);
                     }
                 }
             });

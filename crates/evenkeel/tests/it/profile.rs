@@ -1,25 +1,15 @@
 //! What a profile does to a server, by what the server counts itself: every request leaves a row. And that a profile ends though its
 //! server stands still.
 
-use crate::cli::{piped, text, words};
+use crate::cli::{ended, piped, words};
+use crate::elsewhere::runs;
 use crate::guard::proxy::signal;
 use crate::guard::server::Server;
 use crate::patience::found;
 use crate::sandbox::measured;
 use serde_json::Value;
-use std::fs;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
-
-/// What became of the arrivals of all runs of the only study, also of those that were set aside.
-fn counts(home: &Path) -> Vec<Value> {
-    let studies = fs::read_dir(home.join("runs")).expect("studies").flatten();
-    let runs = studies.flat_map(|study| fs::read_dir(study.path().join("runs")).expect("runs").flatten());
-    let run =
-        |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).expect("a run")).expect("JSON") };
-    runs.map(|entry| run(&entry.path().join("run.json"))["counts"].clone()).collect()
-}
 
 fn sum(counts: &[Value], name: &str) -> u64 {
     counts.iter().map(|counts| counts[name].as_u64().expect("a count")).sum()
@@ -39,7 +29,8 @@ fn a_server_counts_as_many_requests_as_a_profile_says_that_it_answered() {
     // Too short to be valid on a busy machine, and told in its counts all the same.
     measured(&home, &words(&asking(&server, "INSERT INTO asked (id) VALUES (NULL)", flags)));
 
-    let counts = counts(&home);
+    // Also of runs that were set aside.
+    let counts: Vec<Value> = runs(&home).iter().map(|run| run["counts"].clone()).collect();
     assert!(counts.len() >= 4, "two rates, two repeats: {counts:?}");
     let (arrivals, completed) = (sum(&counts, "arrivals"), sum(&counts, "completed"));
     assert!(counts.iter().all(|counts| counts["failed"] == Value::Object(Default::default())), "{counts:?}");
@@ -64,9 +55,8 @@ fn a_signal_ends_a_profile_whose_server_stands_still_before_it_was_asked_anythin
     for (mut profile, sent, expected) in both {
         signal(sent, profile.id() as i32);
         found("the end of the profile", || profile.try_wait().expect("a child"));
-        let output = profile.wait_with_output().expect("an end");
-        assert_eq!(output.status.code(), Some(expected), "{sent}: {:?}", text(&output));
-        assert!(text(&output).1.contains("stopped"), "{sent}: {:?}", text(&output));
+        let (_, told) = ended(&profile.wait_with_output().expect("an end"), expected);
+        assert!(told.contains("stopped"), "{sent}: {told}");
     }
     signal("-CONT", server.sandbox.pid());
     assert_eq!(server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'"), "0");

@@ -2,7 +2,7 @@
 
 mod meanwhile;
 
-use crate::cli::{asked, command, evenkeel, text};
+use crate::cli::{asked, command, ended, evenkeel};
 use crate::sandbox::{Home, done};
 use evenkeel_site::server::{Control, Target};
 use serde_json::Value;
@@ -154,8 +154,7 @@ fn what_the_account_cannot_see_is_not_said_to_lie_well() {
     let url = Target { user: "clerk".to_owned(), password: None, ..root };
     let mut clerk = command(shop.home(), &["relayout", &url.to_string(), "--dry-run"]);
     let output = clerk.env("EVENKEEL_PASSWORD", "clerk").output().expect("it runs");
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let (said, told) = text(&output);
+    let (said, told) = ended(&output, 2);
     assert!(
         told.contains("cannot read the page layout of item: the account lacks the privilege PROCESS"),
         "{told}"

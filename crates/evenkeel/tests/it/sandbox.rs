@@ -5,6 +5,7 @@ use evenkeel_site::sandbox;
 use evenkeel_site::server::{Control, Target};
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 use tempfile::TempDir;
 
 pub fn done(home: &Path, arguments: &[&str]) -> String {
@@ -70,10 +71,13 @@ pub fn workload(folder: &Path, name: &str, statements: &[(&str, &str)]) -> Strin
 
 /// Output of a measurement, which a busy machine may make worth little.
 pub fn measured(home: &Path, arguments: &[&str]) -> String {
-    let output = evenkeel(home, arguments);
-    let (said, told) = text(&output);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{arguments:?}: {said}{told}");
-    said
+    figures(&evenkeel(home, arguments)).0
+}
+
+pub fn figures(output: &Output) -> (String, String) {
+    let (said, told) = text(output);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}{told}", output.status);
+    (said, told)
 }
 
 fn checksum(text: &str) -> &str {

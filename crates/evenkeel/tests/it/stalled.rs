@@ -1,6 +1,6 @@
 //! A server that lets everybody in and never answers one statement, as one does that waits for a lock.
 
-use crate::cli::{asked, evenkeel, unread, words};
+use crate::cli::{ended, ends, evenkeel, unread, words};
 use crate::guard::proxy::signal;
 use crate::guard::server::Server;
 use crate::patience::found;
@@ -62,11 +62,9 @@ fn unanswered(server: &Server, url: &str, sql: &str) -> (String, Value) {
     let workload = server.workload("late", &[("late", sql)]);
     let flags = words("--rate 40 --timeout 200ms --duration 4s --warm-up 200ms --max-sessions 4");
     let load = [&["load", url, "--workload", &workload][..], &flags].concat();
-    let (code, text) = asked(&server.file("home"), &load);
-    assert_eq!(code, Some(1), "{text}");
-    let told = evenkeel(&server.file("home"), &[&load[..], &["--json"]].concat());
-    assert_eq!(told.status.code(), Some(1));
-    (text, serde_json::from_slice(&told.stdout).expect("JSON"))
+    let text = ends(&server.file("home"), &load, 1);
+    let (told, _) = ended(&evenkeel(&server.file("home"), &[&load[..], &["--json"]].concat()), 1);
+    (text, serde_json::from_str(&told).expect("JSON"))
 }
 
 #[test]

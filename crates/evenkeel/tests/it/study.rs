@@ -1,11 +1,11 @@
 //! A tiny throttling study from the command line, against a real server: measured, stopped, resumed, drawn.
 
-use crate::cli::refused;
+use crate::cli::{refused, unread};
+use crate::guard::proxy::signal;
 use crate::patience::eventually;
 use crate::sandbox::done;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// A tiny study: these clients and ways, and more settings.
 fn tiny<'a>(settings: &[&'a str]) -> Vec<&'a str> {
@@ -150,9 +150,7 @@ fn windows(results: &Value, way: &str) -> Vec<[f64; 2]> {
 #[test]
 fn a_live_study_that_is_stopped_leaves_no_host_and_no_client() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.arg("--home").arg(home.path()).args(LIVE).stderr(Stdio::null());
-    let mut study = command.stdout(Stdio::null()).spawn().expect("the binary can be started");
+    let mut study = unread(home.path(), &LIVE);
     let ours = || {
         let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
         let wanted = home.path().to_string_lossy().into_owned();
@@ -160,8 +158,7 @@ fn a_live_study_that_is_stopped_leaves_no_host_and_no_client() {
         commands.filter(|command| String::from_utf8_lossy(command).contains(&wanted)).count()
     };
     eventually("hosts", || ours() >= 3);
-    let pid = study.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("kill is there").success());
+    signal("-INT", study.id() as i32);
     assert_ne!(study.wait().expect("it ends").code(), Some(0));
     assert_eq!(ours(), 0);
     let studies = std::fs::read_dir(home.path().join("runs")).expect("studies");

@@ -1,7 +1,8 @@
 //! A tiny telecom study from the command line, against a real server: killed, gone on with, and whole in the end.
 
-use crate::cli::{evenkeel, kill, unread};
+use crate::cli::{kill, unread};
 use crate::patience::eventually;
+use crate::sandbox::done;
 use crate::study::seen_by_all;
 use serde_json::Value;
 use std::fs;
@@ -10,27 +11,31 @@ use std::path::{Path, PathBuf};
 const TINY: [&str; 4] = ["study", "telecom", "--quick", "records=2000"];
 
 /// Folders of finished runs of the one study.
-pub fn runs(home: &Path) -> Vec<PathBuf> {
+fn runs(home: &Path) -> Vec<PathBuf> {
     let study = fs::read_dir(home.join("runs")).ok().and_then(|mut all| all.next()).and_then(Result::ok);
     let listed = study.and_then(|study| fs::read_dir(study.path().join("runs")).ok());
     let paths = listed.into_iter().flatten().flatten().map(|entry| entry.path());
     paths.filter(|path| path.join("run.json").exists() && path.extension().is_none()).collect()
 }
 
+/// Kills a study after three runs, and what it comes to when it goes on: no finished run is made again.
+pub fn killed_and_resumed(home: &Path, study: &[&str], most: usize, meanwhile: impl FnOnce()) -> Value {
+    let study = unread(home, study);
+    eventually("three runs", || runs(home).len() >= 3);
+    kill(study);
+    let before = runs(home);
+    let first = fs::read(before[0].join("run.json")).expect("a run");
+    assert!(before.len() < most, "killed when all was done");
+    meanwhile();
+    let results = done(home, &["-q", "study", "--resume", "last", "--json"]);
+    assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
+    serde_json::from_str(&results).expect("JSON")
+}
+
 #[test]
 fn a_study_that_is_killed_goes_on_and_no_record_of_any_of_its_loads_is_lost_or_doubled() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let study = unread(home.path(), &TINY);
-    eventually("three runs", || runs(home.path()).len() >= 3);
-    kill(study);
-    let before = runs(home.path());
-    let first = fs::read(before[0].join("run.json")).expect("a run");
-    assert!(before.len() < 16, "killed when all was done");
-
-    let output = evenkeel(home.path(), &["-q", "study", "--resume", "last", "--json"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
+    let results = killed_and_resumed(home.path(), &TINY, 16, || ());
     each_cell_is_audited(&results);
     let left = |folder: &str| home.path().join(folder).read_dir().map_or(0, Iterator::count);
     assert_eq!((left("sandboxes"), left("scratch")), (0, 0), "the server or its data stayed");

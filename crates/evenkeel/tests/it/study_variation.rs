@@ -1,25 +1,17 @@
 //! A tiny variation study from the command line, against real servers: killed and gone on with, with servers that are not alike, and
 //! with one that dies.
 
-use crate::cli::{evenkeel, kill, piped, refused, unread};
+use crate::cli::{ended, evenkeel, piped, refused, words};
+use crate::guard::proxy::signal;
 use crate::patience::eventually;
+use crate::sandbox::done;
 use crate::study::seen_by_all;
-use crate::study_telecom::runs;
+use crate::study_telecom::killed_and_resumed;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const TINY: [&str; 9] = [
-    "study",
-    "variation",
-    "duet=yes",
-    "rate=30",
-    "runs=2",
-    "duration=1s",
-    "warm-up=0s",
-    "items=1000",
-    "pool=300",
-];
+const TINY: &str = "study variation duet=yes rate=30 runs=2 duration=1s warm-up=0s items=1000 pool=300";
 
 /// A workload of the user's on the tables of private servers.
 const NEWEST: &str = r#"
@@ -32,29 +24,15 @@ tables = ["item", "author"]
 parameters = [{ choice = { values = ["ARTS", "HISTORY", "TRAVEL"] } }]
 "#;
 
-fn said(output: &std::process::Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let file = home.path().join("newest.toml");
     fs::write(&file, NEWEST).expect("a workload");
     let workload = format!("workload={}", file.display());
-    let tiny = [&TINY[..], &["starts=3", "mu=50%", &workload]].concat();
-    let study = unread(home.path(), &tiny);
-    eventually("three runs", || runs(home.path()).len() >= 3);
-    kill(study);
-    let before = runs(home.path());
-    let first = fs::read(before[0].join("run.json")).expect("a run");
-    assert!(before.len() < 6, "killed when all was done");
-    fs::remove_file(&file).expect("the study has its own");
-
-    let output = evenkeel(home.path(), &["-q", "study", "--resume", "last", "--json"]);
-    assert!(output.status.success(), "{}", said(&output));
-    let results: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(fs::read(before[0].join("run.json")).expect("a run"), first, "a finished run was made again");
+    let tiny = [&words(TINY)[..], &["starts=3", "mu=50%", &workload]].concat();
+    let without_the_file = || fs::remove_file(&file).expect("the study has its own");
+    let results = killed_and_resumed(home.path(), &tiny, 6, without_the_file);
     assert_eq!(results["cells"][0]["runs"], 6, "{results:#}");
     suspects_have_verdicts(&results);
     seen_by_all(home.path(), &results, "variation", "study,part,rate,figure");
@@ -78,12 +56,6 @@ fn suspects_have_verdicts(results: &Value) {
     assert!((rows("t1") / rows("t2") - 1.0).abs() < 0.2, "{figures:#}");
 }
 
-fn sandbox(home: &Path, name: &str, setting: &str) {
-    let up = ["-q", "sandbox", "up", name, "--ebs", "1", "--items", "1000", "--set", setting];
-    let output = evenkeel(home, &up);
-    assert!(output.status.success(), "{}", said(&output));
-}
-
 /// The process of a sandbox that is up.
 fn pid(home: &Path, name: &str) -> Option<i32> {
     let text = fs::read_to_string(home.join("sandboxes").join(name).join("sandbox.json")).ok()?;
@@ -94,15 +66,15 @@ fn pid(home: &Path, name: &str) -> Option<i32> {
 #[test]
 fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    sandbox(home.path(), "a", "sort_buffer_size=1M");
-    sandbox(home.path(), "b", "sort_buffer_size=2M");
+    for setting in ["a --set sort_buffer_size=1M", "b --set sort_buffer_size=2M"] {
+        done(home.path(), &words(&format!("-q sandbox up --ebs 1 --items 1000 {setting}")));
+    }
     let study = ["study", "variation", "url=sandbox:a", "url=sandbox:b", "duet=yes", "rate=30"];
     let told = refused(home.path(), &study);
     assert!(told.contains("sort_buffer_size is 1048576 at t1 (sandbox:a) and 2097152 at t2"), "{told}");
     assert!(told.contains("may-differ=yes") && !has_studies(home.path()), "{told}");
     // One server by its socket and by its port.
-    let up = evenkeel(home.path(), &["-q", "sandbox", "up", "a", "--set", "sort_buffer_size=1M"]);
-    let places = String::from_utf8_lossy(&up.stdout).into_owned();
+    let places = done(home.path(), &words("-q sandbox up a --set sort_buffer_size=1M"));
     let (_, port) = places.split_once("@127.0.0.1:").expect("a port");
     let port: String = port.chars().take_while(char::is_ascii_digit).collect();
     let account = "CREATE USER probe@'127.0.0.1'; GRANT ALL ON *.* TO probe@'127.0.0.1'";
@@ -118,13 +90,10 @@ fn servers_that_are_not_alike_are_refused_by_name_and_one_that_dies_is_named() {
     while dying.try_wait().expect("a child").is_none() {
         std::thread::sleep(std::time::Duration::from_secs(3));
         if let Some(pid) = pid(home.path(), "b") {
-            // SAFETY: a signal to a process of this test.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
+            signal("-KILL", pid);
         }
     }
-    let output = dying.wait_with_output().expect("an end");
-    let told = said(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let (_, told) = ended(&dying.wait_with_output().expect("an end"), 2);
     assert!(told.contains("t2 (sandbox:b)") && told.contains("hint:"), "{told}");
     evenkeel(home.path(), &["sandbox", "down", "a"]);
     evenkeel(home.path(), &["sandbox", "down", "b"]);

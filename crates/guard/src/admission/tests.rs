@@ -152,11 +152,8 @@ fn a_dry_run_holds_nothing_back_and_says_what_it_would_have_held() {
         assert_eq!(gate.ask(ms(0), by(session, shop)), Admission::Admitted);
     }
     assert_eq!(gate.census(ms(0)).would_have_queued, 2);
-}
-
-#[test]
-fn switching_to_a_dry_run_lets_all_waiters_in() {
-    let (mut gate, shop) = gate(1);
+    // Who waits when it is switched on comes in.
+    let (mut gate, shop) = self::gate(1);
     for session in [A, B, C] {
         gate.ask(ms(0), by(session, shop));
     }
@@ -202,11 +199,13 @@ fn an_interval_says_what_happened_in_it() {
     let (mut gate, shop) = gate(2);
     gate.ask(ms(0), by(A, shop));
     gate.ask(ms(50), by(B, shop));
+    gate.ask(ms(50), by(C, shop));
+    gate.cancel(ms(75), by(C, shop));
     gate.release(ms(100), A, Outcome::Success, 2.5);
     gate.release(ms(100), B, Outcome::Overload, 1.0);
     let interval = gate.take_interval(ms(200));
     assert!((interval.in_flight_mean - 0.75).abs() < 1e-9);
-    assert_eq!(interval.queued_mean, 0.0);
+    assert!((interval.queued_mean - 0.125).abs() < 1e-9);
     assert_eq!((interval.in_flight_max, interval.completions, interval.overloads), (2, 1, 1));
     assert_eq!((interval.work, interval.response_mean), (2.5, Some(ms(100))));
     let empty = gate.take_interval(ms(300));
@@ -214,38 +213,14 @@ fn an_interval_says_what_happened_in_it() {
 }
 
 #[test]
-fn an_interval_knows_how_many_waited_on_average() {
+fn a_chained_transaction_completes_and_keeps_its_permit_and_a_cost_that_is_no_number_counts_as_one() {
     let (mut gate, shop) = gate(1);
     gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(50), by(B, shop));
-    gate.ask(ms(50), by(C, shop));
-    gate.cancel(ms(75), by(C, shop));
-    gate.release(ms(100), A, Outcome::Success, 1.0);
-    let interval = gate.take_interval(ms(200));
-    assert!((interval.queued_mean - 0.375).abs() < 1e-9, "{interval:?}");
-    assert_eq!(interval.in_flight_mean, 1.0);
-}
-
-#[test]
-fn a_chained_transaction_completes_and_keeps_its_permit() {
-    let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.complete(ms(10), A, Outcome::Success, 1.0);
-    gate.release(ms(15), A, Outcome::Success, 1.0);
+    gate.complete(ms(10), A, Outcome::Success, f64::NAN);
+    gate.release(ms(15), A, Outcome::Success, -3.0);
     let interval = gate.take_interval(ms(20));
-    assert_eq!(
-        (interval.completions, interval.response_min, interval.response_max),
-        (2, Some(ms(5)), Some(ms(10)))
-    );
-}
-
-#[test]
-fn a_cost_that_is_no_number_counts_as_one() {
-    let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.complete(ms(1), A, Outcome::Success, f64::NAN);
-    gate.complete(ms(2), A, Outcome::Success, -3.0);
-    assert_eq!(gate.take_interval(ms(3)).work, 1.0);
+    assert_eq!((interval.completions, interval.work), (2, 1.0));
+    assert_eq!((interval.response_min, interval.response_max), (Some(ms(5)), Some(ms(10))));
 }
 
 #[test]

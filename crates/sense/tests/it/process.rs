@@ -54,13 +54,21 @@ pub fn burn(time: Nanos) {
 /// Longer than any machine stands still.
 pub const PATIENCE: Nanos = Nanos::from_secs(60);
 
-/// Waits for what has to come.
-pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+/// What is found in the end.
+pub fn found<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let clock = Clock::start();
-    while !condition() {
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
         assert!(clock.now() < PATIENCE, "{what}: not within a minute");
         thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Waits for what has to come.
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    found(what, || condition().then_some(()));
 }
 
 /// The use of a domain, and the time between the readings.
@@ -75,14 +83,7 @@ fn measure(domain: &Domain, during: impl FnOnce()) -> (CpuUse, Nanos) {
 /// Measures over and over until the use is as it should be: a thread that has to wait between reading a clock
 /// and reading the use has another duration than its use, and a tick sees only what runs when it comes.
 fn measure_until(what: &str, domain: &Domain, during: impl Fn(), holds: impl Fn(&CpuUse) -> bool) -> CpuUse {
-    let mut found = None;
-    eventually(what, || {
-        let (used, _) = measure(domain, &during);
-        let as_it_should_be = holds(&used);
-        found = Some(used);
-        as_it_should_be
-    });
-    found.expect("it was measured")
+    found(what, || Some(measure(domain, &during).0).filter(&holds))
 }
 
 /// Time that a process of one thread ran, and that it waited for a CPU beside others, by the scheduler's

@@ -1,7 +1,8 @@
 //! A client that says exactly what a test wants it to.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -19,24 +20,8 @@ pub const ONE: u16 = 8;
 /// The flag that asks for durability.
 pub const FUA: u16 = 1;
 
-pub trait Stream: Read + Write + Send {
-    fn end_output(&self);
-}
-
-impl Stream for UnixStream {
-    fn end_output(&self) {
-        self.shutdown(Shutdown::Write).unwrap();
-    }
-}
-
-impl Stream for TcpStream {
-    fn end_output(&self) {
-        self.shutdown(Shutdown::Write).unwrap();
-    }
-}
-
 pub struct Client {
-    pub stream: Box<dyn Stream>,
+    pub stream: TcpStream,
     structured: bool,
 }
 
@@ -48,17 +33,20 @@ pub struct Answered {
     pub bytes: Vec<u8>,
 }
 
-pub fn unix(path: &Path) -> Box<dyn Stream> {
-    let stream = UnixStream::connect(path).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
-    Box::new(stream)
+pub fn unix(path: &Path) -> TcpStream {
+    patient(UnixStream::connect(path).unwrap().into())
 }
 
-pub fn tcp(port: u16) -> Box<dyn Stream> {
-    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+pub fn tcp(port: u16) -> TcpStream {
+    patient(TcpStream::connect(("127.0.0.1", port)).unwrap().into())
+}
+
+/// A socket of either kind is read, written and ended by the same calls.
+fn patient(socket: OwnedFd) -> TcpStream {
+    let stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    Box::new(stream)
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream
 }
 
 pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
@@ -77,16 +65,16 @@ pub fn request(kind: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> 
 }
 
 impl Client {
-    pub fn open(stream: Box<dyn Stream>, name: &str, structured: bool) -> Self {
+    pub fn open(stream: TcpStream, name: &str, structured: bool) -> Self {
         Self::open_with(stream, name, structured, false)
     }
 
     /// Chooses a disk about whose holes it may ask.
-    pub fn open_holes(stream: Box<dyn Stream>, name: &str) -> Self {
+    pub fn open_holes(stream: TcpStream, name: &str) -> Self {
         Self::open_with(stream, name, true, true)
     }
 
-    fn open_with(mut stream: Box<dyn Stream>, name: &str, structured: bool, holes: bool) -> Self {
+    fn open_with(mut stream: TcpStream, name: &str, structured: bool, holes: bool) -> Self {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
@@ -180,12 +168,12 @@ impl Client {
     /// Whether the server has ended the connection, with nothing left to read.
     pub fn is_ended(&mut self) -> bool {
         // A server that leaves with bytes unread resets the connection.
-        read(&mut *self.stream, &mut [0]).is_ok_and(|count| count == 0) || self.stream.write(&[0]).is_err()
+        read(&mut self.stream, &mut [0]).is_ok_and(|count| count == 0) || self.stream.write(&[0]).is_err()
     }
 }
 
 /// Reads what there is. A process that is stopped and goes on has its read with a timeout interrupted.
-pub fn read(stream: &mut dyn Stream, buffer: &mut [u8]) -> io::Result<usize> {
+pub fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match stream.read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -5,7 +5,7 @@ use crate::disk::{DISK, Served};
 use crate::{fill, pattern};
 use evenkeel_share::server_tls;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output};
 

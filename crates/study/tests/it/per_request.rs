@@ -80,15 +80,10 @@ fn check(spec: &StudySpec, home: &Path, statements: f64) {
 }
 
 #[test]
-fn a_statement_takes_as_many_pages_under_overload_as_without_load() {
-    for protocol in [Protocol::Prepared, Protocol::Text] {
+fn requests_of_one_statement_and_of_two_take_as_many_pages_under_overload_as_without_load() {
+    for (protocol, statements) in [(Protocol::Prepared, &[FIXED][..]), (Protocol::Text, &[FIXED, FIXED])] {
         let home = tempfile::tempdir().unwrap();
-        check(&at(home.path(), vec![60.0, 3_000.0], protocol, &[FIXED]), home.path(), 1.0);
+        let spec = at(home.path(), vec![60.0, 3_000.0], protocol, statements);
+        check(&spec, home.path(), statements.len() as f64);
     }
-}
-
-#[test]
-fn a_request_of_two_statements_takes_the_pages_of_both() {
-    let home = tempfile::tempdir().unwrap();
-    check(&at(home.path(), vec![60.0, 3_000.0], Protocol::Prepared, &[FIXED, FIXED]), home.path(), 2.0);
 }

@@ -109,31 +109,26 @@ fn before_the_plans(event: &StudyEvent) -> bool {
     matches!(event, StudyEvent::Preparing(text) if text.starts_with("explaining"))
 }
 
-/// A server that stands still from that moment ends a study with these words and without a run.
-fn is_told(moment: Moment, seconds: u64, words: &str) {
+/// What comes of a study whose server stands still from that moment: no run.
+fn held(moment: Moment, seconds: u64, stops: bool) -> Result<SummaryFile, StudyError> {
     let home = tempfile::tempdir().unwrap();
     let mut spec = short(home.path());
     spec.duration = Nanos::from_secs(seconds);
     let folder = folder(&home.path().join("runs"), &spec);
-    let error = measured(&spec, &folder, moment, false).expect_err("nothing was measured");
+    let outcome = measured(&spec, &folder, moment, stops);
+    assert!(folder.runs().unwrap().is_empty(), "a run of a server that stood still is no measurement");
+    outcome
+}
+
+fn is_told(moment: Moment, seconds: u64, words: &str) {
+    let error = held(moment, seconds, false).expect_err("nothing was measured");
     assert!(error.to_string().contains(words), "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("stopped")), "{:?}", error.hint());
-    assert!(folder.runs().unwrap().is_empty(), "a run of a server that stood still is no measurement");
 }
 
-/// A stop ends a study whose server stands still from that moment.
 fn is_stopped(moment: Moment, seconds: u64) {
-    let home = tempfile::tempdir().unwrap();
-    let mut spec = short(home.path());
-    spec.duration = Nanos::from_secs(seconds);
-    let folder = folder(&home.path().join("runs"), &spec);
-    let summary = measured(&spec, &folder, moment, true).unwrap();
+    let summary = held(moment, seconds, true).unwrap();
     assert_eq!((summary.complete, summary.runs_done), (false, 0));
-}
-
-#[test]
-fn a_server_that_stands_still_in_a_run_is_told() {
-    is_told(in_a_run, 2, "has not answered since");
 }
 
 #[test]

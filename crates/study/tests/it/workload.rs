@@ -47,22 +47,13 @@ fn every_statement_of_the_catalog_runs_and_finds_rows() {
     let shop = shop();
     let mut control = shop.populated("catalog");
     // Made by interactions only: what they look for is not there by itself.
-    const EMPTY: [&str; 9] = [
-        "tpcw.cart",
-        "tpcw.cart_line",
-        "tpcw.cart_line_update",
-        "tpcw.cart_line_delete",
-        "tpcw.cart_touch",
-        "tpcw.cart_clear",
-        "tpcw.address",
-        "tpcw.item_related_update",
-        "tpcw.login",
-    ];
+    let empty = "cart cart_line cart_line_update cart_line_delete cart_touch cart_clear address item_related_update login";
     for entry in catalog().into_iter().filter(|entry| entry.name.starts_with("tpcw.")) {
         let workload = find(entry.name, Database::read(scale(), &mut control).unwrap()).unwrap();
         let (_, rows) = drive(&mut control, &*workload, &mut *workload.client(0), 40);
         let found = rows.values().sum::<u64>();
-        assert!(found > 0 || EMPTY.contains(&entry.name), "{} finds nothing", entry.name);
+        let is_empty = empty.split(' ').any(|name| entry.name == format!("tpcw.{name}"));
+        assert!(found > 0 || is_empty, "{} finds nothing", entry.name);
     }
 }
 

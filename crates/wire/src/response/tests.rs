@@ -110,6 +110,12 @@ fn read(bytes: &[u8], deprecate_eof: bool, expect: Expect, capture: bool, cuts: 
     events
 }
 
+fn asked() -> ResponseReader {
+    let mut reader = ResponseReader::new(true, 1_000);
+    reader.begin(Expect::Text, 1, false);
+    reader
+}
+
 fn response(kind: u8, rows: &[Vec<u8>], deprecate_eof: bool) -> Vec<u8> {
     let mut server = Server::new(deprecate_eof);
     match kind {
@@ -235,27 +241,15 @@ fn a_missing_packet_is_noticed_by_its_number() {
     let mut server = Server::new(true);
     server.sequence = 2;
     server.ok(0, 0, 0);
-    let mut reader = ResponseReader::new(true, 1_000);
-    reader.begin(Expect::Text, 1, false);
-    let found = events(&mut reader, &server.bytes, &[]);
+    let found = events(&mut asked(), &server.bytes, &[]);
     assert_eq!(found, Err(ProtocolError::Sequence { expected: 1, found: 2 }));
 }
 
 #[test]
-fn a_request_for_a_local_file_is_refused() {
-    let mut server = Server::new(true);
-    server.packet(|out| out.extend_from_slice(b"\xfb/etc/passwd"));
-    let mut reader = ResponseReader::new(true, 1_000);
-    reader.begin(Expect::Text, 1, false);
-    assert_eq!(events(&mut reader, &server.bytes, &[]), Err(ProtocolError::LocalFile));
-}
-
-#[test]
-fn a_file_that_was_offered_may_be_asked_for_once() {
+fn only_a_file_that_was_offered_may_be_asked_for_and_once() {
     let mut server = Server::new(true);
     server.packet(|out| out.extend_from_slice(b"\xfbrows"));
-    let mut reader = ResponseReader::new(true, 1_000);
-    reader.begin(Expect::Text, 1, false);
+    let mut reader = asked();
     reader.offer_file();
     assert_eq!(events(&mut reader, &server.bytes, &[3]).unwrap(), ["FileWanted { sequence: 2 }"]);
     assert!(!reader.is_done());
@@ -267,21 +261,17 @@ fn a_file_that_was_offered_may_be_asked_for_once() {
     answer.ok(0, 2, 0);
     assert!(events(&mut reader, &answer.bytes, &[]).unwrap()[0].starts_with("Ok("));
     assert!(reader.is_done());
-    let again = events_of_a_second_request();
-    assert_eq!(again, Err(ProtocolError::LocalFile));
-}
-
-fn events_of_a_second_request() -> Result<Vec<String>, ProtocolError> {
-    let mut reader = ResponseReader::new(true, 1_000);
-    reader.begin(Expect::Text, 1, false);
+    // Asked for once more, and without an offer.
+    let mut reader = asked();
     reader.offer_file();
-    for sequence in [1, 2] {
-        let mut server = Server { sequence, ..Server::new(true) };
-        server.packet(|out| out.extend_from_slice(b"\xfbrows"));
-        events(&mut reader, &server.bytes, &[])?;
-        reader.file_sent(2);
-    }
-    Ok(Vec::new())
+    events(&mut reader, &server.bytes, &[]).unwrap();
+    reader.file_sent(2);
+    server = Server { sequence: 2, ..Server::new(true) };
+    server.packet(|out| out.extend_from_slice(b"\xfbrows"));
+    assert_eq!(events(&mut reader, &server.bytes, &[]), Err(ProtocolError::LocalFile));
+    server = Server::new(true);
+    server.packet(|out| out.extend_from_slice(b"\xfb/etc/passwd"));
+    assert_eq!(events(&mut asked(), &server.bytes, &[]), Err(ProtocolError::LocalFile));
 }
 
 #[test]

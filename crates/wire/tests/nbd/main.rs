@@ -220,7 +220,13 @@ fn who_did_not_agree_on_it_may_not_ask_for_holes() {
 
 /// A client that uses all there is, and TLS: some of it before, which is refused.
 fn secured_session() -> Vec<u8> {
-    let before = [option(3, b""), option(8, b""), option(10, &contexts(b"orders")), option(5, b"x")];
+    let before = [
+        option(3, b""),
+        option(8, b""),
+        option(7, &wanted(b"orders")),
+        option(10, &contexts(b"orders")),
+        option(5, b"x"),
+    ];
     [flags(true), before.concat(), option(5, b""), whole_session()[4..].to_vec()].concat()
 }
 
@@ -228,11 +234,13 @@ fn secured_session() -> Vec<u8> {
 fn a_client_that_has_to_use_tls_gets_all_there_is_behind_it() {
     let played = play_tls(&secured_session(), || usize::MAX);
     assert_eq!(played.error, None);
-    let refusals = [refused(5), refused(5), refused(5), refused(3), ACK, refused(3)];
-    assert_eq!(kinds(&played)[..6], refusals, "and not a second time");
+    let refusals = [refused(5), refused(5), refused(5), refused(5), refused(3), ACK, refused(3)];
+    assert_eq!(kinds(&played)[..7], refusals, "and not a second time");
     let (plain, secured) = (play(&whole_session(), || usize::MAX), &played.steps);
-    assert_eq!((secured[4], &secured[5..]), (Step::Secures, &plain.steps[..]));
+    assert_eq!((secured[5], &secured[6..]), (Step::Secures, &plain.steps[..]));
     assert_eq!((&played.requests, played.payload), (&plain.requests, plain.payload));
+    let oldest = play_tls(&[flags(true), option(1, b"orders")].concat(), || 1);
+    assert_eq!(oldest.steps, [Step::Ended], "it cannot be told");
 }
 
 #[test]

@@ -36,23 +36,6 @@ fn a_full_limit_gives_the_throughput_of_the_curve_with_poisson_spread() {
 }
 
 #[test]
-fn beyond_the_peak_it_loses_what_the_curve_says() {
-    let trace = simulate(&scenario(Load::constant(100), 64), &mut Fixed::new(64));
-    let expected = 1.0 - plant().throughput(64.0, 0.0) / 1_000.0;
-    assert!((trace.regret(Nanos::ZERO, Nanos::from_secs(100)) - expected).abs() < 1e-9);
-}
-
-#[test]
-fn pausing_clients_complete_what_they_ask_for() {
-    // 4 clients, 0.2 s of pause, and a service that is short beside it: a little below 20 per second.
-    let phase = Phase { think_s: 0.2, ..Phase::of(4) };
-    let trace = simulate(&scenario(Load::new(vec![phase]), 50), &mut Fixed::new(50));
-    // One transaction takes 1 / X(1) = 8.0 ms alone: 4 / 0.208 = 19.2 per second.
-    assert!((completions(&trace) as f64 / 100.0 - 19.2).abs() < 1.5, "{}", completions(&trace));
-    assert!(trace.steps.iter().all(|step| step.in_flight <= 4.0));
-}
-
-#[test]
 fn a_lowered_limit_drains_as_transactions_end() {
     struct Lower;
     impl Controller for Lower {
@@ -79,14 +62,4 @@ fn a_paused_server_completes_nothing_and_a_slow_client_takes_a_permit() {
     let slow = Phase { slow: 4, ..Phase::of(100) };
     let trace = simulate(&scenario(Load::new(vec![slow]), 8), &mut Fixed::new(8));
     assert!((trace.steps[9].true_per_s - plant().throughput(4.0, 0.0)).abs() < 1e-6);
-}
-
-#[test]
-fn a_settling_server_feels_a_change_late() {
-    let mut scenario = scenario(Load::constant(100), 8);
-    scenario.plants[0].settle_s = 0.5;
-    let trace = simulate(&scenario, &mut Fixed::new(8));
-    // It starts empty: after 0.5 s it feels 63 % of 8.
-    assert!(trace.steps[0].true_per_s < 0.5 * trace.steps[100].true_per_s);
-    assert!((trace.steps[100].share() - 1.0).abs() < 1e-3);
 }

@@ -1,15 +1,13 @@
 //! Records whose key is in their day table already.
 
 use super::Desk;
-use crate::cli::{evenkeel, text};
+use crate::cli::{ended, evenkeel};
 use serde_json::Value;
 
 fn dispatched(desk: &Desk, code: i32) -> (String, Value) {
     let url = desk.url();
     let words = [&desk.words(&url)[..], &["--json", "--quiet", "--batch", "500"]].concat();
-    let output = evenkeel(&desk.home, &words);
-    let (said, told) = text(&output);
-    assert_eq!(output.status.code(), Some(code), "{said}{told}");
+    let (said, told) = ended(&evenkeel(&desk.home, &words), code);
     (format!("{said}{told}"), serde_json::from_str(&said).unwrap_or(Value::Null))
 }
 

@@ -1,7 +1,7 @@
 //! Neither loses nor doubles a record who is killed in the middle of a dispatch, be it the client or the server.
 
 use super::{DAY, Desk};
-use crate::cli::unread;
+use crate::cli::{ended, unread};
 use crate::guard::proxy::signal;
 use crate::patience::eventually;
 use evenkeel_core::random::{Random, Seed};
@@ -42,7 +42,7 @@ fn await_no_client(desk: &Desk) {
 }
 
 /// Times as many kills as are asked for at most, until one has met a dispatch in its middle.
-const PATIENCE: u64 = 5;
+const PATIENCE: u64 = 8;
 
 /// Kills a dispatch at random moments and audits, so often, and on until a kill has met it in its middle: it had not ended by itself,
 /// and the rerun found work that was cut.

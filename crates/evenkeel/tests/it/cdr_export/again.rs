@@ -1,7 +1,7 @@
 //! Tables of an export are loaded again, and compared with the checksums of the export.
 
 use super::{Scene, export, files, scene};
-use crate::cli::{asked, kill, refused, unread};
+use crate::cli::{ends, kill, refused, unread};
 use crate::patience::found;
 use crate::sandbox::done;
 use std::fs;
@@ -91,8 +91,7 @@ fn a_row_that_the_server_stores_otherwise_is_found_and_the_table_does_not_get_it
     let manifest = into.join("export.json");
     let text = fs::read_to_string(&manifest).expect("a manifest");
     fs::write(&manifest, text.replace("bigint(20)", "smallint")).expect("written");
-    let (code, text) = asked(scene.home(), &words(&into));
-    assert_eq!(code, Some(1), "{text}");
+    let text = ends(scene.home(), &words(&into), 1);
     assert!(text.contains("evenkeel_import_a: as many rows, but some values differ"), "{text}");
     let tables =
         "SELECT GROUP_CONCAT(TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'again'";

@@ -1,7 +1,7 @@
 //! Loads that are cut: ours killed, the server killed, and run again; also where records come twice.
 
 use super::server::Server;
-use crate::cli::{borrowed, kill, piped, text};
+use crate::cli::{borrowed, ended, kill, piped};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -84,9 +84,7 @@ fn a_server_that_is_killed_is_an_error_with_a_way_on_and_the_load_goes_on_once_i
         let child = piped(server.home(), &borrowed(&server.words("calls", &["calls"], &flags)));
         server.wait_for_parts(before + parts);
         server.kill();
-        let output = child.wait_with_output().expect("an end");
-        let (_, told) = text(&output);
-        assert_eq!(output.status.code(), Some(2), "{told}");
+        let (_, told) = ended(&child.wait_with_output().expect("an end"), 2);
         assert!(told.contains("lost the connection") && told.contains("is loaded stays loaded"), "{told}");
         server.start();
     }

@@ -1,19 +1,19 @@
 //! A file that is written to or replaced while its records go to day tables: nothing of it goes away unloaded.
 
 use super::Site;
-use crate::cli::text;
+use crate::cli::ended;
 use evenkeel_site::server::Control;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Child, Output};
+use std::process::Child;
 
 /// A site whose day table is there, so that who locks it holds up the next dispatch.
 fn site_with_a_day() -> (Site, String) {
     let site = Site::up();
     site.arrive("a.cdr", "20260801", (1, 1_000), "none");
     let done = site.server.path("done");
-    assert_eq!(site.once(&["--done", &done]).status.code(), Some(0));
+    site.once(&["--done", &done], 0);
     (site, done)
 }
 
@@ -28,11 +28,9 @@ fn held_up(site: &Site, done: &str) -> (Child, Control) {
     (child, control)
 }
 
-fn ended(child: Child, mut control: Control) -> (Output, String, String) {
+fn released(child: Child, mut control: Control, code: i32) -> (String, String) {
     control.exec("UNLOCK TABLES").expect("an end");
-    let output = child.wait_with_output().expect("an end");
-    let (lines, told) = text(&output);
-    (output, lines, told)
+    ended(&child.wait_with_output().expect("an end"), code)
 }
 
 fn bytes(path: PathBuf) -> u64 {
@@ -47,8 +45,7 @@ fn what_is_appended_during_the_dispatch_is_loaded_before_the_file_is_put_away() 
     let mut file = OpenOptions::new().append(true).open(site.path("b.cdr")).expect("a file");
     file.write_all(&more).expect("written");
     drop(file);
-    let (output, lines, told) = ended(child, control);
-    assert_eq!(output.status.code(), Some(0), "{lines}{told}");
+    let (lines, told) = released(child, control, 0);
     assert!(told.contains("b.cdr was changed or replaced after it was loaded; it stays"), "{told}");
     assert_eq!(lines.matches("b.cdr: ").count(), 2, "{lines}");
     site.expect("appended", 2_500);
@@ -63,9 +60,8 @@ fn a_file_that_took_the_name_during_the_dispatch_is_not_put_away_for_the_one_tha
     let (child, control) = held_up(&site, &done);
     let size = bytes(other.clone());
     fs::rename(other, site.path("b.cdr")).expect("the same file system");
-    let (output, lines, told) = ended(child, control);
     // Under the name of a file that is in there is another one, which is named and stays.
-    assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+    let (lines, _) = released(child, control, 1);
     assert!(lines.contains("b.cdr: refused, left where it is"), "{lines}");
     site.expect("replaced", 2_000);
     assert_eq!(bytes(site.path("b.cdr")), size);

@@ -1,8 +1,9 @@
 //! What goes wrong: kills, half files, bad files, a server that is away.
 
 use super::{Site, signalled};
-use crate::cli::{asked, kill, text};
+use crate::cli::kill;
 use crate::patience::found;
+use crate::sandbox::done;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
@@ -21,8 +22,7 @@ fn a_watch_that_is_killed_in_the_middle_goes_on_where_it_was() {
         std::thread::sleep(Duration::from_millis(300 + 170 * round));
         kill(child);
     }
-    let output = site.once(&flags);
-    assert_eq!(output.status.code(), Some(0), "{:?}", text(&output));
+    site.once(&flags, 0);
     site.expect("kills", 80_000);
     assert_eq!(site.server.count("calls"), 0);
 }
@@ -41,7 +41,7 @@ fn a_file_that_is_still_written_is_left_alone_until_it_is_whole() {
     }
     site.await_done(1);
     site.await_empty();
-    let (_, told) = text(&signalled(child, "-TERM"));
+    let (_, told) = signalled(child, "-TERM", 143);
     assert!(!told.contains("error"), "{told}");
     site.expect("whole", 4_000);
 }
@@ -57,17 +57,14 @@ fn a_bad_file_is_named_once_and_left_and_the_others_are_done() {
     fs::write(site.path("b.cdr.zst"), packed).expect("a file");
     site.arrive("c.cdr", "20260802", (1_001, 1_000), "late=0.1");
     let flags = ["--transaction", "1M", "--duplicates", "keep"];
-    let output = site.once(&flags);
-    let (lines, told) = text(&output);
-    assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+    let (lines, told) = site.once(&flags, 1);
     assert_eq!(lines.matches("b.cdr.zst: refused, left where it is").count(), 1, "{lines}{told}");
     assert!(lines.contains("a.cdr: 1,000 records") && lines.contains("c.cdr: 1,000 records"), "{lines}");
     fs::remove_file(site.path("b.cdr.zst")).expect("it is left where it was");
-    let output = site.once(&flags);
-    assert_eq!((output.status.code(), text(&output).0), (Some(0), String::new()));
+    assert_eq!(site.once(&flags, 0).0, "");
     // The same name with other records is named, and stays where it is.
     site.arrive("a.cdr", "20260801", (700_001, 1_000), "none");
-    let (lines, _) = text(&site.once(&[]));
+    let (lines, _) = site.once(&[], 1);
     assert!(lines.starts_with("a.cdr: refused, left where it is") && lines.contains("hint:"), "{lines}");
     assert!(site.path("a.cdr").exists());
 }
@@ -78,9 +75,7 @@ fn a_file_of_which_every_record_is_refused_stays_also_after_a_restart() {
     fs::write(site.path("README"), "no records\n").expect("a file");
     site.arrive("a.cdr", "20260801", (1, 100), "none");
     for _ in 0..3 {
-        let output = site.once(&["--done", &site.server.path("done")]);
-        let (lines, told) = text(&output);
-        assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+        let (lines, told) = site.once(&["--done", &site.server.path("done")], 1);
         let refused = "README: refused, left where it is: every record was refused";
         assert!(lines.matches(refused).count() == 1 && site.path("README").exists(), "{lines}{told}");
     }
@@ -115,9 +110,7 @@ fn a_server_that_is_killed_is_waited_for_and_what_was_cut_goes_on() {
     site.server.start();
     site.await_done(2);
     site.await_empty();
-    let output = signalled(child, "-TERM");
-    let (_, told) = text(&output);
-    assert_eq!(output.status.code(), Some(143), "{told}");
+    let (_, told) = signalled(child, "-TERM", 143);
     assert!(told.matches("waiting until it is there again").count() == 1, "{told}");
     assert!(told.contains("the server is there again"), "{told}");
     site.expect("a restart of the server", 40_000);
@@ -128,14 +121,13 @@ fn the_name_of_a_file_makes_no_second_line_and_its_rejects_are_found_by_an_audit
     let site = Site::up();
     let made = fs::read(site.make("made.cdr", "20260801", (1, 500), "nul=0.02")).expect("records");
     fs::write(site.path("a\nforged.cdr: 9 records.zst"), zstd_of(&made)).expect("a file");
-    let (lines, told) = text(&site.once(&[]));
+    let (lines, told) = site.once(&[], 0);
     assert_eq!(lines.lines().count(), 1, "{lines}{told}");
     assert!(lines.contains("forged.cdr: 9 records.zst: 500 records"), "{lines}");
     let [folder, rejects] = ["in", "rejects"].map(|name| site.server.path(name));
     let layout = site.server.layout();
     let words = ["cdr", "audit", "sandbox:a", &folder, "--table", "calls*", "--rejects", &rejects];
-    let (code, said) = asked(site.server.home(), &[&words[..], &["--layout", &layout]].concat());
-    assert_eq!(code, Some(0), "{said}");
+    let said = done(site.server.home(), &[&words[..], &["--layout", &layout]].concat());
     assert!(said.contains(" rejected: each once\n"), "{said}");
 }
 
@@ -147,9 +139,7 @@ fn a_name_that_is_no_text_is_loaded_and_one_that_is_too_long_holds_nobody_up() {
     let long = site.path(&format!("{}.cdr", "n".repeat(246)));
     fs::rename(site.make("two", "20260801", (1_001, 500), "none"), long).expect("the same");
     site.arrive("z.cdr", "20260801", (2_001, 500), "none");
-    let output = site.once(&[]);
-    let (lines, told) = text(&output);
-    assert_eq!(output.status.code(), Some(1), "{lines}{told}");
+    let (lines, told) = site.once(&[], 1);
     for done in ["caf\u{fffd}.cdr: 500 records", "z.cdr: 500 records", "refused, left where it is"] {
         assert!(lines.contains(done), "{lines}{told}");
     }
@@ -160,12 +150,9 @@ fn a_server_that_forgets_what_it_committed_gets_no_file_that_is_put_away() {
     let site = Site::up();
     site.arrive("a.cdr", "20260801", (1, 100), "none");
     site.server.exec("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
-    let done = site.server.path("done");
-    let output = site.once(&["--done", &done]);
-    let (_, told) = text(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let (_, told) = site.once(&["--done", &site.server.path("done")], 2);
     assert!(told.contains("lose the last second") && told.contains("or omit --done"), "{told}");
     assert!(site.path("a.cdr").exists());
-    assert_eq!(site.once(&[]).status.code(), Some(0));
+    site.once(&[], 0);
     site.expect("without --done", 100);
 }

@@ -1,8 +1,10 @@
 //! `--sense-with`: a command reads the machine of the server.
 
-use super::{doubts, json, measured, pid, profile, runs, study};
+use super::{doubts, json, pid, profile, runs, study};
+use crate::cli::ended;
 use crate::guard::server::Server;
 use crate::patience::{eventually, found};
+use crate::sandbox::figures;
 use evenkeel_sense::cpu::Domain;
 use serde_json::Value;
 use std::fs;
@@ -30,9 +32,8 @@ fn a_profile_has_its_cpu_figures_from_the_command_and_leaves_nothing_behind() {
     let server_cpu =
         || Domain::Process(pid(&server).parse().expect("a number")).read().expect("the server").busy;
     let before = server_cpu();
-    let said = measured(
-        &profile(&server, "40", &["--duration", "6s", "--sense-with", &sense(&server)]).output().expect("it"),
-    );
+    let flags = ["--duration", "6s", "--sense-with", &sense(&server)];
+    let (said, _) = figures(&profile(&server, "40", &flags).output().expect("it"));
     let used = server_cpu() - before;
     assert!(said.contains("server sensed by command (sh -c"), "{said}");
     let home = server.file("home");
@@ -76,7 +77,7 @@ fn signalled(signal: &str) -> (String, Value, Value) {
     });
     let pid = noted(&server).expect("its number");
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().expect("kill").success());
-    let said = measured(&child.wait_with_output().expect("an end"));
+    let (said, _) = figures(&child.wait_with_output().expect("an end"));
     eventually("the end of the command", || is_gone(pid));
     let mut runs = runs(&home);
     assert_eq!(runs.len(), 3, "{runs:#?}");
@@ -84,26 +85,22 @@ fn signalled(signal: &str) -> (String, Value, Value) {
 }
 
 #[test]
-fn after_its_end_figures_are_not_available_and_the_study_goes_on() {
-    let (said, first, last) = signalled("-9");
-    assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
-    let missing = last["sensed"]["missing"].as_str().expect("why");
-    assert!(missing.contains("ended ("), "{missing}");
-    assert!(doubts(&last).contains(&"not-available") && !doubts(&first).contains(&"not-available"));
-    assert!(last["counts"]["completed"].as_u64() > Some(0), "{last:#}");
-    assert!(last["sense"]["server_cpu_us_per_request"].is_null(), "no zero: {last:#}");
-    // A line of the terminal may end anywhere in it.
-    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("not available to the end in"), "{said}");
-}
-
-#[test]
-fn one_that_falls_silent_is_as_one_that_has_ended_and_is_ended_with_the_study() {
-    let (_, first, last) = signalled("-STOP");
-    assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
-    let missing = last["sensed"]["missing"].as_str().expect("why");
-    assert!(missing.contains("has sent nothing for"), "{missing}");
-    assert!(doubts(&last).contains(&"not-available") && last["counts"]["completed"].as_u64() > Some(0));
+fn after_its_end_or_where_it_falls_silent_figures_are_not_available_and_the_study_goes_on() {
+    let both = std::thread::scope(|scope| {
+        [("-9", "ended ("), ("-STOP", "has sent nothing for")]
+            .map(|(signal, why)| (scope.spawn(move || signalled(signal)), why))
+            .map(|(study, why)| (study.join().expect("a study"), why))
+    });
+    for ((said, first, last), why) in both {
+        assert!(first["theta"].is_object() && last["theta"].is_null(), "{first:#} {last:#}");
+        assert!(last["sensed"]["missing"].as_str().expect("why").contains(why), "{last:#}");
+        assert!(doubts(&last).contains(&"not-available") && !doubts(&first).contains(&"not-available"));
+        assert!(last["counts"]["completed"].as_u64() > Some(0), "{last:#}");
+        assert!(last["sense"]["server_cpu_us_per_request"].is_null(), "no zero: {last:#}");
+        // A line of the terminal may end anywhere in it.
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("not available to the end in"), "{said}");
+    }
 }
 
 #[test]
@@ -120,8 +117,7 @@ fn a_command_that_says_nothing_useful_is_refused_before_the_first_run_with_its_o
         (deaf.as_str(), "right after its first line"),
     ] {
         let output = profile(&server, "20", &["--sense-with", command]).output().expect("it starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+        let (_, said) = ended(&output, 2);
         assert!(said.contains(told) && said.contains("hint:"), "{command}: {said}");
     }
     assert!(study(&server.file("home")).is_err(), "a study without a run was kept");

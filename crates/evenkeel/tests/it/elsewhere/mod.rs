@@ -10,7 +10,7 @@ use crate::cli::command;
 use crate::guard::server::Server;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::{fs, io};
 
 const WORKLOAD: &str = "name = \"ask\"\n[[statement]]\nname = \"one\"\n\
@@ -27,14 +27,6 @@ fn profile(server: &Server, rates: &str, flags: &[&str]) -> Command {
     profile
 }
 
-/// What it said, where it measured: too short to be valid on a busy machine, and told all the same.
-fn measured(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}{errors}", output.status);
-    said
-}
-
 /// The only study of a home.
 fn study(home: &Path) -> io::Result<PathBuf> {
     let mut studies = fs::read_dir(home.join("runs"))?;
@@ -46,7 +38,7 @@ fn json(path: &Path) -> Value {
 }
 
 /// The runs of the only study, in the order in which they were made.
-fn runs(home: &Path) -> Vec<Value> {
+pub fn runs(home: &Path) -> Vec<Value> {
     let folders = fs::read_dir(study(home).expect("a study").join("runs")).expect("runs").flatten();
     let mut runs: Vec<Value> = folders.map(|folder| json(&folder.path().join("run.json"))).collect();
     runs.sort_by_key(|run| run["order"].as_u64());

@@ -1,7 +1,8 @@
 //! What a server counts itself, where nobody else sees it.
 
-use super::{doubts, measured, profile, runs};
+use super::{doubts, profile, runs};
 use crate::guard::server::Server;
+use crate::sandbox::figures;
 use std::fs;
 use std::path::Path;
 
@@ -13,7 +14,7 @@ fn unseen(server: &Server) -> (String, Vec<serde_json::Value>) {
     let output = profile(server, "40", &["--duration", "3s"]).output().expect("it starts");
     fs::rename(&away, &file).expect("its number");
     assert!(Path::new(&file).exists());
-    (measured(&output), runs(&server.file("home")))
+    (figures(&output).0, runs(&server.file("home")))
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `evenkeel guard demo`: it plays to the end, and an interrupt leaves nothing behind.
 
+use super::proxy::signal;
 use evenkeel_site::sandbox::ProcessId;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -36,11 +37,6 @@ fn children(of: u32) -> Vec<ProcessId> {
     pids.filter(|pid| parent(*pid) == Some(of)).filter_map(ProcessId::of).collect()
 }
 
-fn interrupt(child: &Child) {
-    // SAFETY: the process is a child that was not waited for, so that its number is its own.
-    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
-}
-
 fn ends_as_stopped(child: &mut Child, mut stderr: impl Read) {
     let mut told = String::new();
     stderr.read_to_string(&mut told).expect("readable");
@@ -73,7 +69,7 @@ fn an_interrupt_in_front_of_the_guard_leaves_no_process_and_no_file() {
     wait_for("guarded, ", &mut stdout);
     let started = children(child.id());
     assert!(started.len() >= 2, "a server and a guard, not {started:?}");
-    interrupt(&child);
+    signal("-INT", child.id() as i32);
     ends_as_stopped(&mut child, stderr);
     assert!(started.iter().all(|process| !process.is_alive()), "{started:?}");
     assert!(is_empty(home.path()), "files stayed behind");

@@ -12,12 +12,16 @@ use std::thread::JoinHandle;
 const WRITERS: u64 = 4;
 
 /// Writes rows until its connection ends: those that were acknowledged.
-fn write_rows(mut client: Client, writer: u64, total: Arc<AtomicUsize>) -> JoinHandle<BTreeSet<u64>> {
+pub fn write_rows(
+    mut client: Client,
+    ids: impl Iterator<Item = u64> + Send + 'static,
+    insert: fn(u64) -> String,
+    total: Arc<AtomicUsize>,
+) -> JoinHandle<BTreeSet<u64>> {
     std::thread::spawn(move || {
         let mut acknowledged = BTreeSet::new();
-        for row in 0.. {
-            let id = row * WRITERS + writer;
-            let insert = format!("INSERT INTO ledger VALUES ({id})");
+        for (row, id) in ids.enumerate() {
+            let insert = insert(id);
             let sql = if row % 2 == 0 { insert } else { format!("BEGIN; {insert}; COMMIT") };
             match client.tries(&[b"\x03", sql.as_bytes()].concat()).last() {
                 Some(Reply::Result { more: false, .. }) => acknowledged.insert(id),
@@ -43,8 +47,11 @@ fn rows_that_were_acknowledged_are_there_after_the_server_or_the_guard_was_kille
         let total = Arc::new(AtomicUsize::new(0));
         // All log in before the first writes: nobody is still at the door when the server dies.
         let clients: Vec<_> = (0..WRITERS).map(|_| Client::connect(&proxy.address, MODERN)).collect();
-        let writers: Vec<_> =
-            (0..).zip(clients).map(|(writer, client)| write_rows(client, writer, total.clone())).collect();
+        let writes = |(writer, client): (u64, Client)| {
+            let ids = (writer..).step_by(WRITERS as usize);
+            write_rows(client, ids, |id| format!("INSERT INTO ledger VALUES ({id})"), total.clone())
+        };
+        let writers: Vec<_> = (0..).zip(clients).map(writes).collect();
         eventually("two hundred rows", || total.load(Ordering::Relaxed) >= 200);
         if kills_server {
             signal("-KILL", server.sandbox.pid());

@@ -221,8 +221,7 @@ fn whoever_speaks_first_or_something_else_is_told_so_and_disturbs_nobody() {
     // Under TLS that is none there is nobody to be told.
     told(&proxy, &[&tls_request[..], b"this is no handshake at all"].concat());
     assert_eq!(proxy.rows(&[], "SELECT 1"), "1");
-    let stats = proxy.guard.stats();
-    eventually("the end of all", || stats.closed.get() == stats.accepted.get());
+    proxy.all_end();
     proxy.stop();
 }
 

@@ -3,6 +3,7 @@
 use super::client::{Client, MODERN};
 use super::proxy::eventually;
 use super::server::Server;
+use crate::cli::Running;
 use crate::patience::found;
 use crate::ports::free_port;
 use evenkeel_wire::relay::Reply;
@@ -10,11 +11,11 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 pub struct Process {
-    child: Child,
-    pub config: PathBuf,
+    child: Running,
+    config: PathBuf,
     log: PathBuf,
     pub address: String,
     pub metrics: String,
@@ -28,6 +29,10 @@ pub fn evenkeel(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command.arg("guard").args(arguments).stdin(Stdio::null());
     command
+}
+
+fn configuration([listen, backend, metrics]: [&str; 3], more: &str) -> String {
+    format!("listen = '{listen}'\nbackend = '{backend}'\nmetrics = '{metrics}'\ndrain = '600s'\n{more}\n")
 }
 
 impl Process {
@@ -45,21 +50,19 @@ impl Process {
         let (address, metrics) = (free_address(), free_address());
         let (config, log) = (server.file("guard.toml"), server.file("guard.log"));
         let stderr = std::fs::File::create(&log).expect("a log");
-        let mut process = Self { child: dead(), config, log, address, metrics };
-        process.configure(server, &format!("{top}\n[control]\ntick = '50ms'\n{control}"));
-        let path = process.config.clone();
-        process.child = command(&["--config"]).arg(path).stderr(stderr).spawn().expect("the guard starts");
+        let text = configuration(
+            [&address, &server.address(), &metrics],
+            &format!("{top}\n[control]\ntick = '50ms'\n{control}"),
+        );
+        std::fs::write(&config, text).expect("a file");
+        let child = command(&["--config"]).arg(&config).stderr(stderr).spawn().expect("the guard starts");
+        let process = Self { child: Running(child), config, log, address, metrics };
         eventually("metrics", || process.get("/healthz").contains("200 OK"));
         process
     }
 
     pub fn configure(&self, server: &Server, more: &str) {
-        let text = format!(
-            "listen = '{}'\nbackend = '{}'\nmetrics = '{}'\ndrain = '600s'\n{more}\n",
-            self.address,
-            server.address(),
-            self.metrics
-        );
+        let text = configuration([&self.address, &server.address(), &self.metrics], more);
         std::fs::write(&self.config, text).expect("a file");
     }
 
@@ -86,31 +89,16 @@ impl Process {
 
     pub fn signal(&self, signal: i32) {
         // SAFETY: the process is a child that was not waited for, so that its number is its own.
-        unsafe { libc::kill(self.child.id() as i32, signal) };
+        unsafe { libc::kill(self.child.0.id() as i32, signal) };
     }
 
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
-}
 
-impl Process {
     pub fn ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().expect("it is ours")
+        self.child.0.try_wait().expect("it is ours")
     }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn dead() -> Child {
-    let mut child = Command::new("true").spawn().expect("a command");
-    child.wait().expect("it ends");
-    child
 }
 
 fn shown(output: &mut Command) -> String {
@@ -152,7 +140,7 @@ fn sigterm_lets_a_transaction_end_and_says_so() {
     eventually("the drain", || process.log().contains("event=draining"));
     eventually("a closed port", || TcpStream::connect(&process.address).is_err());
     assert!(matches!(client.query("COMMIT")[..], [Reply::Result { .. }]));
-    let status = process.child.wait().expect("it ends");
+    let status = process.child.0.wait().expect("it ends");
     assert!(status.success() && process.log().contains("event=drained cut=0"), "{}", process.log());
     assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 2"), "-2");
 }
@@ -167,7 +155,7 @@ fn a_second_signal_ends_a_guard_at_once() {
         process.signal(first);
         eventually("the drain", || process.log().contains("event=draining"));
         process.signal(second);
-        let status = process.child.wait().expect("it ends");
+        let status = process.child.0.wait().expect("it ends");
         assert_eq!(status.code(), Some(128 + second), "{}", process.log());
         assert!(client.is_ended(), "the transaction was cut");
     }
@@ -194,7 +182,7 @@ fn a_log_that_nobody_reads_makes_no_guard_deaf() {
     let arguments = ["--listen", &listen, "--backend", "127.0.0.1:1", "--metrics", &metrics];
     let child = evenkeel(&arguments).stderr(stderr).spawn().expect("the guard starts");
     let (config, log) = (PathBuf::new(), PathBuf::new());
-    let mut process = Process { child, config, log, address: listen, metrics };
+    let mut process = Process { child: Running(child), config, log, address: listen, metrics };
     eventually("metrics", || process.get("/metrics").contains("200 OK"));
     let health = process.shows("/healthz", "does not answer");
     assert!(
@@ -205,7 +193,7 @@ fn a_log_that_nobody_reads_makes_no_guard_deaf() {
     eventually("an answer", || TcpStream::connect(&process.address).is_ok());
     process.signal(libc::SIGHUP);
     process.signal(libc::SIGTERM);
-    let status = found("the end of the guard", || process.child.try_wait().expect("a child"));
+    let status = found("the end of the guard", || process.child.0.try_wait().expect("a child"));
     assert!(status.success(), "{status}");
     let mut left = Vec::new();
     unread.read_to_end(&mut left).expect("a pipe");

@@ -42,6 +42,11 @@ impl Proxy {
         });
     }
 
+    pub fn all_end(&self) {
+        let stats = self.guard.stats();
+        eventually("the end of all sessions", || stats.closed.get() == stats.accepted.get());
+    }
+
     /// Sessions that hold nothing end at once; a transaction that a test has left open has five seconds.
     pub fn stop(self) {
         self.guard.stop(Nanos::from_secs(5)).expect("a guard stops");

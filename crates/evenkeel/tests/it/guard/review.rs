@@ -13,6 +13,12 @@ fn query(sql: &str) -> Vec<u8> {
     packets(0, &[b"\x03", sql.as_bytes()].concat())
 }
 
+/// The answer to a greeting.
+fn hello(plugin: &str) -> Vec<u8> {
+    let account = format!("app\0\0shop\0{plugin}\0");
+    [&(MODERN as u32).to_le_bytes()[..], &[0, 0, 0, 64, 45], &[0; 23], account.as_bytes()].concat()
+}
+
 fn last_words(stream: &mut TcpStream) -> String {
     let mut said = Vec::new();
     // One that resets the connection behind its last words has said them.
@@ -34,32 +40,10 @@ fn a_change_of_user_behind_other_commands_is_checked_like_any_other() {
             query("UPDATE shop.item SET stock = -1 WHERE id = 1"),
         ];
         client.send_raw(&attack.concat());
-        eventually("the end of the session", || {
-            proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
-        });
+        proxy.all_end();
         assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 1"), "1", "behind {ahead:?}");
         proxy.stop();
     }
-}
-
-#[test]
-fn a_client_that_dies_while_it_does_not_read_leaves_no_permit_and_no_session() {
-    let server = Server::up(&[]);
-    let proxy = Proxy::start(&server, one);
-    for resets in [false, true] {
-        let mut client = Client::connect(&proxy.address, MODERN);
-        client.send(&query("SELECT REPEAT('x', 1000) FROM seq_1_to_300000"));
-        eventually("rows that nobody takes", || {
-            server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Writing to net'")
-                == "1"
-        });
-        client.leave(resets);
-        proxy.becomes_empty();
-        eventually("the end of the session", || {
-            proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
-        });
-    }
-    proxy.stop();
 }
 
 #[test]
@@ -69,8 +53,7 @@ fn much_behind_both_packets_of_a_login_ends_nobody_else() {
     let mut other = Client::connect(&proxy.address, MODERN);
     let mut stream = TcpStream::connect(&proxy.address).expect("the guard listens");
     assert!(stream.read(&mut [0; 1_000]).expect("a greeting") > 0);
-    let capabilities = (MODERN as u32).to_le_bytes();
-    let hello = [&capabilities[..], &[0, 0, 0, 64, 45], &[0; 23], b"app\0\0shop\0client_ed25519\0"].concat();
+    let hello = hello("client_ed25519");
     let junk = vec![0; 60_000];
     stream.write_all(&[packets(1, &hello), junk.clone()].concat()).expect("the guard reads");
     // The server asks for its own plugin; the answer is as wrong as what stands behind it.
@@ -112,9 +95,7 @@ fn a_client_too_many_is_told_so_and_a_login_that_hangs_gives_way() {
     assert_eq!(proxy.rows(&["--user=boss"], "SELECT 1"), "1", "there is room for an administrator");
     assert!(proxy.guard.stats().clients_refused.get() >= 1);
     drop(first);
-    eventually("the end of the first", || {
-        proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
-    });
+    proxy.all_end();
     let _silent = TcpStream::connect(&proxy.address).expect("the guard listens");
     // It gives way as soon as it has had a second.
     eventually("room for an honest client", || proxy.mariadb(&[], "SELECT 1").status.success());
@@ -225,9 +206,7 @@ fn a_client_that_dies_while_it_changes_its_user_leaves_nothing_whatever_it_said_
         client.send_raw(&[change_of_user(), packets(0, b"\x0e")].concat());
         client.leave(resets);
         proxy.becomes_empty();
-        eventually("the end of the session", || {
-            proxy.guard.stats().closed.get() == proxy.guard.stats().accepted.get()
-        });
+        proxy.all_end();
     }
     proxy.stop();
 }
@@ -238,10 +217,7 @@ fn whoever_says_statements_ahead_without_end_lets_others_have_their_turn() {
     let proxy = Proxy::start(&server, one);
     let mut hog = TcpStream::connect(&proxy.address).expect("the guard listens");
     assert!(hog.read(&mut [0; 1_000]).expect("a greeting") > 0);
-    let capabilities = (MODERN as u32).to_le_bytes();
-    let hello =
-        [&capabilities[..], &[0, 0, 0, 64, 45], &[0; 23], b"app\0\0shop\0mysql_native_password\0"].concat();
-    hog.write_all(&packets(1, &hello)).expect("the guard reads");
+    hog.write_all(&packets(1, &hello("mysql_native_password"))).expect("the guard reads");
     let mut reader = hog.try_clone().expect("a descriptor");
     let reads =
         std::thread::spawn(move || while reader.read(&mut [0; 1 << 16]).is_ok_and(|count| count > 0) {});

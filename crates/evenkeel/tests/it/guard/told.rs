@@ -1,6 +1,5 @@
 //! What an operator is told at a start and at a reload, and that nothing is waited for without end.
 
-use super::client::{Client, MODERN};
 use super::logins::certificate;
 use super::operation::{Process, evenkeel};
 use super::proxy::{eventually, signal};
@@ -8,17 +7,6 @@ use super::server::Server;
 use crate::patience::found;
 use std::process::Command;
 use std::time::Duration;
-
-#[test]
-fn a_configuration_that_has_become_a_pipe_is_not_waited_for() {
-    let server = Server::up(&[]);
-    let process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 3");
-    std::fs::remove_file(&process.config).expect("the file");
-    assert!(Command::new("mkfifo").arg(&process.config).status().expect("mkfifo is there").success());
-    process.signal(libc::SIGHUP);
-    eventually("the refusal", || process.log().contains("not a file that can be read again"));
-    Client::connect(&process.address, MODERN).query("SELECT 1");
-}
 
 /// A URL of an account that the server lets in, and one that it does not.
 fn monitors(server: &Server) -> (String, String) {

@@ -1,23 +1,14 @@
 //! The study of shares with two databases, as small as it can be: what it tells, and that nothing of it is left.
 
 use super::disk::can_mount;
-use crate::cli::evenkeel;
+use crate::cli::words;
+use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const TINY: [&str; 10] = [
-    "-q",
-    "study",
-    "databases",
-    "--json",
-    "size=1MB",
-    "clients=4",
-    "most=8",
-    "ways=evenkeel",
-    "warm-up=1s",
-    "duration=10s",
-];
+const TINY: &str =
+    "-q study databases --json size=1MB clients=4 most=8 ways=evenkeel warm-up=1s duration=10s";
 
 #[test]
 fn two_databases_get_orders_through_mounted_disks_that_are_gone_in_the_end() {
@@ -25,10 +16,7 @@ fn two_databases_get_orders_through_mounted_disks_that_are_gone_in_the_end() {
         return;
     }
     let home = tempfile::tempdir().expect("a folder");
-    let output = evenkeel(home.path(), &TINY);
-    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{said}{errors}");
-    let results: Value = serde_json::from_str(&said).expect("JSON");
+    let results: Value = serde_json::from_str(&done(home.path(), &words(TINY))).expect("JSON");
     let cell = &results["cells"][0];
     let figure = |name: &str| cell["figures"][name]["mean"].as_f64();
     for host in ["a", "b"] {

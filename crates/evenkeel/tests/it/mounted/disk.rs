@@ -1,5 +1,6 @@
 //! The process of a mounted disk, as a user starts it.
 
+use crate::guard::proxy::signal;
 use crate::left_out::left_out;
 use crate::patience::{eventually, found};
 use std::fs::{self, File, OpenOptions};
@@ -51,10 +52,8 @@ impl Disk {
         if line.contains(at.to_str().expect("a path in UTF-8")) {
             return Ok(Self { child, at });
         }
-        let mut said = String::new();
-        child.stderr.take().expect("it has an output").read_to_string(&mut said).expect("text");
-        let status = child.wait().expect("it ends");
-        Err(format!("{}: {said}", status.code().unwrap_or(-1)))
+        let output = child.wait_with_output().expect("it ends");
+        Err(format!("{}: {}", output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr)))
     }
 
     pub fn at(&self) -> &Path {
@@ -66,9 +65,7 @@ impl Disk {
     }
 
     pub fn terminate(&self) {
-        let pid = i32::try_from(self.child.id()).expect("a process");
-        // SAFETY: a system call without pointers, to a child that has not been waited for.
-        assert_eq!(unsafe { libc::kill(pid, libc::SIGTERM) }, 0);
+        signal("-TERM", self.child.id() as i32);
     }
 
     pub fn wait(&mut self) -> ExitStatus {

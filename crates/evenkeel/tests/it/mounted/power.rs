@@ -2,13 +2,14 @@
 
 use super::disk::{blank, can_mount};
 use super::volatile::OnVolatile;
+use crate::cli::Running;
 use crate::guard::client::{Client, MODERN};
+use crate::guard::ledger::write_rows;
 use crate::patience::{eventually, found};
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_wire::relay::Reply;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -20,7 +21,7 @@ const CUTS: u64 = 3;
 
 /// A MariaDB on the mounted disk, killed when dropped.
 struct Server {
-    child: Child,
+    child: Running,
     address: String,
 }
 
@@ -28,18 +29,11 @@ impl Server {
     /// Temporary files of its own: a server that starts removes those that others have in the same folder.
     fn make(at: &Path) {
         let mut install = Command::new("mariadb-install-db");
-        install.args([
-            "--no-defaults",
-            "--auth-root-authentication-method=normal",
-            "--skip-test-db",
-            "--user=root",
-        ]);
-        install.args(["--innodb-log-file-size=16M", "--skip-name-resolve"]);
+        install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        install.args(["--user=root", "--innodb-log-file-size=16M", "--skip-name-resolve"]);
         install.arg(format!("--tmpdir={}", at.display()));
-        let made = install
-            .arg(format!("--datadir={}", at.join("data").display()))
-            .output()
-            .expect("it is installed");
+        install.arg(format!("--datadir={}", at.join("data").display()));
+        let made = install.output().expect("it is installed");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
 
@@ -57,10 +51,10 @@ impl Server {
         command.arg(format!("--log-error={}", log.display())).stdin(Stdio::null());
         let child =
             command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("mariadbd is installed");
-        let mut server = Self { child, address: format!("127.0.0.1:{port}") };
+        let mut server = Self { child: Running(child), address: format!("127.0.0.1:{port}") };
         let listens = found("a server that listens, or its end", || {
             let listens = std::net::TcpStream::connect(&server.address).is_ok();
-            (listens || server.child.try_wait().expect("a child").is_some()).then_some(listens)
+            (listens || server.child.0.try_wait().expect("a child").is_some()).then_some(listens)
         });
         if listens {
             return Ok(server);
@@ -79,32 +73,6 @@ impl Server {
         let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         if output.status.success() { Ok(said(&output.stdout)) } else { Err(said(&output.stderr)) }
     }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Commits rows until its connection ends: those that were acknowledged.
-fn write_rows(address: String, cut: u64, writer: u64, total: Arc<AtomicUsize>) -> JoinHandle<BTreeSet<u64>> {
-    std::thread::spawn(move || {
-        let mut client = Client::connect(&address, MODERN);
-        let mut acknowledged = BTreeSet::new();
-        for row in 0.. {
-            let id = cut * 10_000_000 + row * WRITERS + writer;
-            let insert = format!("INSERT INTO ledger VALUES ({id}, REPEAT('x', {}))", id % 3_000);
-            let sql = if row % 2 == 0 { insert } else { format!("BEGIN; {insert}; COMMIT") };
-            match client.tries(&[b"\x03", sql.as_bytes()].concat()).last() {
-                Some(Reply::Result { more: false, .. }) => acknowledged.insert(id),
-                _ => return acknowledged,
-            };
-            total.fetch_add(1, Ordering::Relaxed);
-        }
-        acknowledged
-    })
 }
 
 /// A disk through power cuts, and the rows that clients were told to be there.
@@ -131,7 +99,7 @@ impl Trial<'_> {
         server.sql("CREATE TABLE shop.ledger (id BIGINT PRIMARY KEY, note TEXT)").expect("a table");
         server.sql("SHUTDOWN").expect("an end in order");
         let mut server = server;
-        server.child.wait().expect("it ends");
+        server.child.0.wait().expect("it ends");
         disk.down();
     }
 
@@ -140,9 +108,12 @@ impl Trial<'_> {
         let mut disk = self.disk(&[])?;
         let server = Server::start(disk.at(), &self.folder.join("server.log"))?;
         let total = Arc::new(AtomicUsize::new(0));
-        let writers =
-            (0..WRITERS).map(|writer| write_rows(server.address.clone(), cut, writer, total.clone()));
-        let writers: Vec<_> = writers.collect();
+        let insert = |id: u64| format!("INSERT INTO ledger VALUES ({id}, REPEAT('x', {}))", id % 3_000);
+        let writes = |writer: u64| {
+            let ids = (cut * 10_000_000 + writer..).step_by(WRITERS as usize);
+            write_rows(Client::connect(&server.address, MODERN), ids, insert, total.clone())
+        };
+        let writers: Vec<_> = (0..WRITERS).map(writes).collect();
         let wanted = self.random.uniform(50, 400) as usize;
         eventually("some hundred rows, or the end of a writer", || {
             total.load(Ordering::Relaxed) >= wanted || writers.iter().any(JoinHandle::is_finished)

@@ -2,24 +2,12 @@
 
 use super::disk::{blank, can_mount};
 use super::volatile::OnVolatile;
+use crate::cli::words;
 use crate::guard::server::Server;
+use crate::sandbox::measured;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use tempfile::tempdir;
-
-const WORKLOAD: &str = "name = \"point\"\n[[statement]]\nname = \"one\"\nsql = \"SELECT 1\"\n";
-
-/// A profile of one run, whose study goes to `home`.
-fn measure(home: &Path, workload: &Path, address: &str) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.arg("--home").arg(home).args(["profile", &format!("mysql://app@{address}/shop")]);
-    command.args(["--rate", "50", "--repeats", "1", "--duration", "1s", "--warm-up", "0s", "--workload"]);
-    let output = command.arg(workload).stdin(Stdio::null()).output().expect("the binary can be started");
-    let said = String::from_utf8_lossy(&output.stderr);
-    // A run of a second is too short to be valid, and it is measured all the same.
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{}: {said}", output.status);
-}
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -32,11 +20,12 @@ fn a_run_that_is_finished_is_whole_after_a_power_cut() {
         return;
     }
     let (folder, server) = (tempdir().expect("a folder"), Server::up(&[]));
-    let workload = server.file("point.toml");
-    fs::write(&workload, WORKLOAD).expect("a file");
+    let workload = server.workload("point", &[("one", "SELECT 1")]);
     blank(folder.path(), 128 << 20);
     let mut disk = OnVolatile::mount(folder.path(), false, &["--mkfs", "ext4"]).expect("a mount");
-    measure(disk.at(), &workload, &server.address());
+    // A run of a second is too short to be valid, and it is measured all the same.
+    let flags = "--rate 50 --repeats 1 --duration 1s --warm-up 0s --workload";
+    measured(disk.at(), &words(&format!("profile {} {flags} {workload}", server.url())));
     disk.cut_power();
     disk.unmount();
 

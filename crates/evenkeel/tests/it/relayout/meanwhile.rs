@@ -11,29 +11,8 @@ use std::time::Duration;
 /// Builds the table anew.
 const RELAYOUT: [&str; 4] = ["relayout", "sandbox:a/shop", "--tables", "item"];
 
-/// Writes rows into the table as long as somebody does something else, and says how many it wrote for sure.
-fn written_beside(shop: &Shop, work: impl FnOnce()) -> u64 {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            let (mut control, mut written) = (shop.control(), 0);
-            while !over.load(Ordering::Relaxed) {
-                control.exec("INSERT INTO item (name, price) VALUES (MD5(RAND()), 7)").expect("a row");
-                written += 1;
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            written
-        });
-        work();
-        over.store(true, Ordering::Relaxed);
-        writer.join().expect("a number of rows")
-    })
-}
-
-#[test]
-fn rows_that_are_written_meanwhile_are_neither_lost_nor_doubled() {
-    let shop = Shop::up();
-    shop.shuffled("item", "");
+/// So many write rows into the table as long as somebody does something else; how many rows they wrote for sure.
+fn written_beside(shop: &Shop, (writers, nap): (usize, Duration), work: impl FnOnce(&AtomicU64)) -> u64 {
     /// Whatever happens, nobody goes on writing.
     struct Over<'a>(&'a AtomicBool);
     impl Drop for Over<'_> {
@@ -42,37 +21,50 @@ fn rows_that_are_written_meanwhile_are_neither_lost_nor_doubled() {
         }
     }
     let (over, written) = (AtomicBool::new(false), AtomicU64::new(0));
-    let before: u64 = shop.value("SELECT COUNT(*) FROM item").parse().expect("a number");
     std::thread::scope(|scope| {
-        for _ in 0..3 {
+        for _ in 0..writers {
             scope.spawn(|| {
                 let mut control = shop.control();
                 while !over.load(Ordering::Relaxed) {
                     control.exec("INSERT INTO item (name, price) VALUES (MD5(RAND()), 7)").expect("a row");
                     written.fetch_add(1, Ordering::Relaxed);
+                    std::thread::sleep(nap);
                 }
             });
         }
         let _over = Over(&over);
+        work(&written);
+    });
+    written.into_inner()
+}
+
+fn rows(shop: &Shop) -> u64 {
+    shop.value("SELECT COUNT(*) FROM item").parse().expect("a number")
+}
+
+#[test]
+fn rows_that_are_written_meanwhile_are_neither_lost_nor_doubled() {
+    let shop = Shop::up();
+    shop.shuffled("item", "");
+    let before = rows(&shop);
+    let new = written_beside(&shop, (3, Duration::ZERO), |written| {
         let begun = written.load(Ordering::Relaxed);
         shop.relayout(&["--tables", "item"]);
         eventually("rows afterwards", || written.load(Ordering::Relaxed) > begun + 10);
     });
-    let rows: u64 = shop.value("SELECT COUNT(*) FROM item").parse().expect("a number");
-    assert_eq!(rows, before + written.load(Ordering::Relaxed));
+    assert_eq!(rows(&shop), before + new);
 }
 
 #[test]
 fn a_relayout_that_is_killed_or_interrupted_loses_no_row_and_begins_again() {
     let shop = Shop::up();
     shop.shuffled("item", "");
-    let number = |sql: &str| -> u64 { shop.value(sql).parse().expect("a number") };
-    let mut rows = number("SELECT COUNT(*) FROM item");
+    let mut expected = rows(&shop);
     let mut random = Random::new(Seed(29));
     let altering = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER TABLE%'";
     for turn in 0..10 {
         let name = ["-INT", "-KILL"][turn % 2];
-        rows += written_beside(&shop, || {
+        expected += written_beside(&shop, (1, Duration::from_millis(2)), |_| {
             let mut child = unread(shop.home(), &RELAYOUT);
             // At any moment from its start to its end, reading pages or rebuilding.
             std::thread::sleep(Duration::from_secs_f64(0.5 * random.unit()));
@@ -80,7 +72,7 @@ fn a_relayout_that_is_killed_or_interrupted_loses_no_row_and_begins_again() {
             child.wait().expect("an end");
         });
         eventually("the end of its statement", || shop.value(altering) == "0");
-        assert_eq!(number("SELECT COUNT(*) FROM item"), rows, "{name}");
+        assert_eq!(rows(&shop), expected, "{name}");
     }
     let sum = shop.sum("item");
     let all = shop.relayout(&["--tables", "item"]);

@@ -1,7 +1,7 @@
 //! A host that is told of other disks while it serves, and one that is out of descriptors.
 
 use super::{Host, line, shown, text, uri};
-use crate::cli::configured;
+use crate::cli::{Running, configured};
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufReader, Read};
@@ -96,11 +96,11 @@ fn who_came_while_descriptors_were_out_is_served_when_there_are_some() {
     let mut process = command.spawn().expect("a shell is there");
     let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
     let serving = line(&mut log, "event=serving");
-    let mut host = Host { process, log, serving };
+    let mut host = Host { process: Running(process), log, serving };
     let address = host.field("metrics").to_owned();
     let idle: Vec<TcpStream> =
         (0..60).map(|_| TcpStream::connect(&address).expect("the kernel keeps it")).collect();
-    let open = || fs::read_dir(format!("/proc/{}/fd", host.process.id())).map_or(0, Iterator::count);
+    let open = || fs::read_dir(format!("/proc/{}/fd", host.process.0.id())).map_or(0, Iterator::count);
     eventually("the last descriptor", || open() >= 48);
     let mut client = UnixStream::connect(home.at("socket")).expect("the kernel keeps it");
     client.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");

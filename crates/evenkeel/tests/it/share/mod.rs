@@ -2,16 +2,18 @@
 
 mod live;
 
-use super::cli::{configured, evenkeel};
+use super::cli::{Running, configured, evenkeel};
+use crate::guard::proxy::signal;
 use crate::patience::eventually;
+use crate::sandbox::done;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 
 /// A host that serves, until it is dropped.
 struct Host {
-    process: Child,
+    process: Running,
     log: BufReader<ChildStderr>,
     /// The line that says where it serves.
     serving: String,
@@ -29,7 +31,7 @@ impl Host {
         let mut process = command.spawn().expect("the binary can be started");
         let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
         let serving = line(&mut log, till);
-        Self { process, log, serving }
+        Self { process: Running(process), log, serving }
     }
 
     /// A field of the line that says where it serves.
@@ -39,20 +41,12 @@ impl Host {
     }
 
     fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args([name, &pid]).status().expect("kill is there").success());
+        signal(name, self.process.0.id() as i32);
     }
 
     fn stop(mut self) {
         self.signal("-TERM");
-        assert_eq!(self.process.wait().expect("it ends").code(), Some(0));
-    }
-}
-
-impl Drop for Host {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        assert_eq!(self.process.0.wait().expect("it ends").code(), Some(0));
     }
 }
 
@@ -69,7 +63,7 @@ fn line(log: &mut impl BufRead, wanted: &str) -> String {
     }
 }
 
-fn text(path: &Path) -> String {
+pub fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -105,11 +99,7 @@ fn what_a_client_copies_to_a_disk_is_in_its_backing_when_the_host_has_stopped() 
     let folder = tempfile::tempdir().expect("a temporary directory");
     let at = |name: &str| -> PathBuf { folder.path().join(name) };
     noise(&at("noise"), 4 << 20);
-    assert!(
-        evenkeel(folder.path(), &["share", "array", &text(&at("array")), "--service", "20us"])
-            .status
-            .success()
-    );
+    done(folder.path(), &["share", "array", &text(&at("array")), "--service", "20us"]);
     let settings = format!(
         "name = 'web1'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n[window]\nperiod = '100ms'\n\
          [bus]\naddress = 'slot:{}'\n\
@@ -196,9 +186,6 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
     assert!(line(&mut host.log, "event=lost").contains("disk=d"));
     assert!(line(&mut host.log, "event=io_failed").contains("Input/output error"));
     eventually("a host that is not well", || !is_well());
-    let ended = {
-        host.signal("-TERM");
-        host.process.wait().expect("it ends").code()
-    };
-    assert_ne!(ended, Some(0), "the last flush cannot be true");
+    host.signal("-TERM");
+    assert_ne!(host.process.0.wait().expect("it ends").code(), Some(0), "the last flush cannot be true");
 }

@@ -44,13 +44,6 @@ fn a_column_called_event_is_no_event() {
 }
 
 #[test]
-fn a_list_of_fields_is_work() {
-    let session = session();
-    let seen = session.look(&other(4));
-    assert_eq!(session.passage(&seen), Passage::Queued);
-}
-
-#[test]
 fn a_text_of_several_statements_is_not_done_when_its_first_result_is_written() {
     for (text, single) in
         [("SELECT 1", true), ("SELECT 1;", true), ("SELECT 1; SELECT 2", false), ("CALL p()", false)]

@@ -24,12 +24,25 @@ fn locks_are_held_until_they_are_given_back_in_the_form_that_fits() {
 }
 
 #[test]
-fn a_named_lock_that_was_taken_twice_has_to_be_given_back_twice() {
-    let mut session = after(&[("DO GET_LOCK('a',1)", IDLE), ("DO GET_LOCK('a',1)", IDLE)]);
-    run(&mut session, "DO RELEASE_LOCK('a')", ok(IDLE));
-    assert!(session.hold().is_any());
-    run(&mut session, "DO RELEASE_LOCK('a')", ok(IDLE));
-    assert!(!session.hold().is_any());
+fn what_is_held_follows_from_the_answers() {
+    let (tables, global) = ("LOCK TABLES t READ", "FLUSH TABLES WITH READ LOCK");
+    let (take, give) = ("DO GET_LOCK('a',1)", "DO RELEASE_LOCK('a')");
+    for (steps, held) in [
+        (vec![(tables, error(1146))], false),
+        (vec![(take, error(1317))], false),
+        (vec![(tables, ok(IDLE)), ("UNLOCK TABLES", error(1317))], true),
+        (vec![(take, ok(IDLE)), (take, ok(IDLE)), (give, ok(IDLE))], true),
+        (vec![(take, ok(IDLE)), (take, ok(IDLE)), (give, ok(IDLE)), (give, ok(IDLE))], false),
+        (vec![(tables, ok(IDLE)), ("BEGIN", ok(TRX)), ("COMMIT", ok(IDLE))], false),
+        (vec![(global, ok(IDLE)), ("BEGIN", ok(TRX)), ("COMMIT", ok(IDLE))], true),
+    ] {
+        let mut session = session();
+        for (text, reply) in &steps {
+            session.send(&query(text));
+            session.replied(reply);
+        }
+        assert_eq!(session.hold().is_any(), held, "{steps:?}");
+    }
 }
 
 #[test]
@@ -39,30 +52,6 @@ fn many_named_locks_cost_no_memory_without_bound() {
         run(&mut session, &format!("DO GET_LOCK('n{number}', 0)"), ok(IDLE));
     }
     assert!(session.hold.names.len() <= 16 && session.hold().is_any());
-}
-
-#[test]
-fn locks_that_were_not_granted_are_not_held() {
-    for (text, code) in [("LOCK TABLES nosuch READ", 1146), ("SELECT GET_LOCK('a', 1)", 1317)] {
-        let mut session = session();
-        run(&mut session, text, error(code));
-        assert!(!session.hold().is_any(), "{text}");
-    }
-}
-
-#[test]
-fn a_failed_release_releases_nothing() {
-    let mut session = after(&[("LOCK TABLES t READ", IDLE)]);
-    run(&mut session, "UNLOCK TABLES", error(1317));
-    assert!(session.hold().is_any());
-}
-
-#[test]
-fn begin_ends_table_locks_but_not_the_global_read_lock() {
-    let tables = after(&[("LOCK TABLES t READ", IDLE), ("BEGIN", TRX), ("COMMIT", IDLE)]);
-    assert!(!tables.hold().is_any());
-    let global = after(&[("FLUSH TABLES WITH READ LOCK", IDLE), ("BEGIN", TRX), ("COMMIT", IDLE)]);
-    assert_eq!(global.hold().to_string(), "global read lock");
 }
 
 #[test]

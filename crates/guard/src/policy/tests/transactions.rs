@@ -20,6 +20,11 @@ fn without_autocommit_a_single_select_opens_a_transaction() {
     let after = run(&mut session, "SELECT * FROM t", ok(status::IN_TRANSACTION));
     assert_eq!((after.ended, after.open), (None, true));
     assert_eq!(session.hold().to_string(), "open transaction");
+    let mut failed = self::after(&[("SET autocommit=0", 0)]);
+    assert!(run(&mut failed, "UPDATE t SET a = 1", error(1205)).open);
+    assert!(!run(&mut failed, "COMMIT", ok(0)).open);
+    let chained = run(&mut self::session(), "COMMIT AND CHAIN", ok(TRX));
+    assert!(chained.open, "it begins the next one by itself");
 }
 
 #[test]
@@ -55,13 +60,6 @@ fn statements_that_fail_alone_tell_nothing_of_the_server_unless_it_was_overload(
 }
 
 #[test]
-fn a_failure_without_autocommit_may_have_opened_a_transaction() {
-    let mut session = after(&[("SET autocommit=0", 0)]);
-    assert!(run(&mut session, "UPDATE t SET a = 1", error(1205)).open);
-    assert!(!run(&mut session, "COMMIT", ok(0)).open);
-}
-
-#[test]
 fn a_procedure_that_fails_may_have_opened_a_transaction() {
     let mut session = session();
     assert!(run(&mut session, "CALL p()", error(1054)).open);
@@ -75,10 +73,4 @@ fn a_failed_text_of_many_statements_is_in_the_state_of_its_last_flag() {
     let reply = Reply { status: Some(TRX), error: Some(1054), many: true, ..Reply::default() };
     let after = run(&mut session, "BEGIN; UPDATE t SET a = 1; SELECT nosuch", reply);
     assert_eq!((after.ended, after.open), (None, true));
-}
-
-#[test]
-fn a_commit_that_begins_the_next_transaction_by_itself_needs_a_permit_after_all() {
-    let mut session = session();
-    assert!(run(&mut session, "COMMIT AND CHAIN", ok(TRX)).open);
 }

@@ -108,7 +108,6 @@ fn a_server_that_takes_fewer_sessions_is_used_with_those() {
     let mut plan = plan(server.target(), Script::new(&["SELECT SLEEP(0.1)"]), ArrivalPlan::Constant(100.0));
     plan.sessions = SessionPolicy::Pooled { max: 40 };
     let result = load(&plan);
-    check_accounts(&result);
     assert!((5..=11).contains(&result.sessions_max), "{}", result.sessions_max);
     assert!(result.error_texts.contains_key(&1040), "{:?}", result.error_texts);
     assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.counts);

@@ -78,6 +78,7 @@ impl Server {
 }
 
 /// Requests of fixed statements in turn; the parameters of each, if any, are drawn from 1 to 1,000.
+#[derive(Clone)]
 pub struct Script {
     statements: Vec<Statement>,
     kinds: Vec<String>,
@@ -89,11 +90,8 @@ pub struct Script {
 }
 
 struct ScriptClient {
-    parameters: Vec<usize>,
+    script: Script,
     next: usize,
-    replies: Option<Arc<Mutex<Vec<Reply>>>>,
-    text: Option<Arc<[u8]>>,
-    hinders: bool,
     begun: u32,
 }
 
@@ -135,15 +133,7 @@ impl Workload for Script {
         &self.kinds
     }
     fn client(&self, _number: u64) -> Box<dyn Client> {
-        let captures = self.statements.iter().any(|statement| statement.captures);
-        Box::new(ScriptClient {
-            parameters: self.statements.iter().map(|statement| statement.sql.matches('?').count()).collect(),
-            next: 0,
-            replies: captures.then(|| self.replies.clone()),
-            text: self.text.clone(),
-            hinders: self.hinders,
-            begun: 0,
-        })
+        Box::new(ScriptClient { script: self.clone(), next: 0, begun: 0 })
     }
 }
 
@@ -151,7 +141,7 @@ impl Client for ScriptClient {
     fn begin(&mut self, _random: &mut Random) -> usize {
         self.next = 0;
         self.begun += 1;
-        if self.hinders && self.begun.is_multiple_of(25) {
+        if self.script.hinders && self.begun.is_multiple_of(25) {
             std::thread::sleep(std::time::Duration::from_millis(200));
         }
         0
@@ -163,12 +153,13 @@ impl Client for ScriptClient {
         random: &mut Random,
         parameters: &mut Parameters,
     ) -> Option<usize> {
-        if let (Some(reply), Some(replies)) = (reply, &self.replies) {
-            replies.lock().unwrap().push(reply.clone());
+        let script = &self.script;
+        if let Some(reply) = reply.filter(|_| script.statements[0].captures) {
+            script.replies.lock().unwrap().push(reply.clone());
         }
-        let count = *self.parameters.get(self.next)?;
+        let count = script.statements.get(self.next)?.sql.matches('?').count();
         parameters.clear();
-        parameters.extend((0..count).map(|_| match &self.text {
+        parameters.extend((0..count).map(|_| match &script.text {
             Some(text) => Value::Text(text.to_vec()),
             None => Value::Int(random.uniform(1, 1_000) as i64),
         }));
@@ -205,7 +196,9 @@ pub fn plan(target: Target, workload: Script, arrivals: ArrivalPlan) -> LoadPlan
 }
 
 fn load(plan: &LoadPlan) -> LoadResult {
-    run(plan, &Stop::default(), &mut |_| {}).unwrap()
+    let result = run(plan, &Stop::default(), &mut |_| {}).unwrap();
+    check_accounts(&result);
+    result
 }
 
 /// Loads until it has come as far as the test needs, however long the machine takes for that.

@@ -22,7 +22,7 @@ fn rows(server: &Server, protocol: Protocol) -> Vec<Vec<Value>> {
     let replies = script.replies.clone();
     let mut plan = plan(server.target(), script, ArrivalPlan::Constant(20.0));
     (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
-    check_accounts(&load(&plan));
+    load(&plan);
     let replies = replies.lock().unwrap();
     assert!(replies.iter().all(|reply| reply.row_count == 2));
     replies[0].rows.clone()
@@ -56,7 +56,6 @@ fn ask(target: Target, protocol: Protocol, sql: &str, text: &Arc<[u8]>) -> Value
     let mut plan = plan(target, script, ArrivalPlan::Constant(20.0));
     (plan.measure, plan.protocol) = (Nanos::from_millis(100), protocol);
     let result = load(&plan);
-    check_accounts(&result);
     assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
     let replies = replies.lock().unwrap();
     replies[0].rows[0][0].clone()
@@ -122,7 +121,6 @@ fn a_request_on_a_fresh_connection_pays_for_it_and_leaves_none_behind() {
         let fresh = load(&plan);
         let after = status(&mut control, "Connections");
         for result in [&kept, &fresh] {
-            check_accounts(result);
             assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
         }
         assert_eq!(fresh.counts.arrivals, kept.counts.arrivals);
@@ -147,7 +145,6 @@ fn fresh_connections_beyond_the_most_allowed_wait() {
     // Waiting takes no CPU time. One run may be charged for what a hypervisor took; not all of them are.
     eventually("a run that takes less than half a CPU", || {
         let result = load(&plan);
-        check_accounts(&result);
         assert_eq!(result.counts.completed, result.counts.arrivals, "{:?}", result.error_texts);
         // Three at a time are sixty a second at most, and a hundred arrive.
         assert!(result.session_wait.len() > 10 && result.sessions_max <= 3, "{:?}", result.counts);
@@ -157,7 +154,6 @@ fn fresh_connections_beyond_the_most_allowed_wait() {
     (plan.workload, plan.warm_up) = (Arc::new(Script::new(&["SELECT SLEEP(1000)"])), Nanos::ZERO);
     (plan.arrivals, plan.timeout) = (ArrivalPlan::Constant(40.0), Nanos::from_millis(300));
     let result = load(&plan);
-    check_accounts(&result);
     let counts = &result.counts;
     assert_eq!((counts.completed, counts.timed_out + counts.unsent), (0, counts.arrivals), "{counts:?}");
     assert!(counts.timed_out > 0 && result.sessions_max <= 3, "{counts:?}");
@@ -171,7 +167,6 @@ fn parameters_that_do_not_fit_the_statement_fail_the_request() {
         let mut plan = plan(server.target(), Script::new(&["SELECT '?'"]), ArrivalPlan::Constant(50.0));
         plan.protocol = protocol;
         let result = load(&plan);
-        check_accounts(&result);
         assert_eq!(result.counts.failed.get(&2031), Some(&result.counts.arrivals));
         assert_eq!(result.error_texts[&2031], "statement takes 0 parameters, got 1");
     }

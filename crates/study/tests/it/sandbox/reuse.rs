@@ -2,29 +2,6 @@
 
 use super::*;
 use evenkeel_site::copy::Snapshot;
-use evenkeel_site::sandbox::find_as;
-
-#[test]
-fn a_running_sandbox_is_reused_only_where_it_is_as_asked() {
-    let home = tempfile::tempdir().unwrap();
-    let mut running = spec(home.path(), "a");
-    running.settings.extend(settings(&[("max_connections", "50")]));
-    let sandbox = up(&running).unwrap();
-    assert_eq!(find_as(&running).unwrap().pid(), sandbox.pid());
-    assert_eq!(
-        find_as(&SandboxSpec::new(home.path(), "a")).unwrap().pid(),
-        sandbox.pid(),
-        "nothing is asked for"
-    );
-    let mut other = SandboxSpec::new(home.path(), "a");
-    other.settings = settings(&[("max-connections", "60"), ("sort_buffer_size", "1M")]);
-    other.memory = Some(1 << 30);
-    other.port = Some(1);
-    let Err(SandboxError::Differs { differences, .. }) = find_as(&other) else { panic!("it is otherwise") };
-    assert_eq!(differences.len(), 4, "{differences:?}");
-    assert!(differences.contains(&"max_connections 50 instead of 60".to_owned()), "{differences:?}");
-    assert!(sandbox.check().is_ok(), "it is left alone");
-}
 
 #[test]
 fn no_server_starts_on_half_restored_data_until_they_are_restored() {
