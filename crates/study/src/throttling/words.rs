@@ -21,10 +21,8 @@ pub const SOURCE: &str = "MySQL on Linux 2.4.18, one Athlon of 1.3 GHz, TPC-W sh
 
 /// The first sentence: whether the finding shows here, and whether that can be relied on.
 pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
-    let Some(verdict) = verdicts.iter().find(|verdict| verdict.load == Load::Shopping) else {
-        return "Nothing has been measured yet.".to_owned();
-    };
-    let Some(fall) = &verdict.fall else {
+    let shopping = verdicts.iter().find(|verdict| verdict.load == Load::Shopping);
+    let Some(fall) = shopping.and_then(|verdict| verdict.fall.as_ref()) else {
         return "One number of clients says nothing about a curve.".to_owned();
     };
     let shown = if fall.is_shown() { "Shown here" } else { "Not shown here" };
@@ -165,9 +163,8 @@ pub fn rule() -> String {
 
 pub fn setting(plan: &Plan, setting: &Setting) -> String {
     let part = plan.part(Load::Shopping.name());
-    let clients = part.and_then(|part| part.factors.get(part.place("clients")?));
-    let clients: Vec<&str> =
-        clients.iter().flat_map(|clients| &clients.levels).map(|level| level.name.as_str()).collect();
+    let clients = part.map_or(&[][..], |part| part.levels("clients"));
+    let clients: Vec<&str> = clients.iter().map(|level| level.name.as_str()).collect();
     format!(
         "TPC-W shopping mix without think time, NUM_EBS {}, NUM_ITEMS {}; {} clients; {} of {} after {} of warm-up; \
          server on CPU {}, clients and guard on CPU {}",

@@ -10,7 +10,6 @@ use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, S
 use crate::profile::StudyError;
 use crate::published::{self, PublishedError, Result, While, Workplace};
 use evenkeel_core::arrivals::RATE_MAX;
-use evenkeel_os::clock::unix_time;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -160,8 +159,17 @@ impl Study for Variation<'_> {
         true
     }
 
+    fn retries(&self) -> u32 {
+        0
+    }
+
     fn takes_s(&self, part: &Part, _: &[String]) -> f64 {
         time::takes_s(&self.setting, part)
+    }
+
+    fn whole_s(&self, plan: &Plan) -> f64 {
+        let of_part = |part: &Part| part.runs() as f64 * time::takes_s(&self.setting, part);
+        time::data_s(&self.setting, &plan.parts) + plan.parts.iter().map(of_part).sum::<f64>()
     }
 
     /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
@@ -211,9 +219,8 @@ impl Study for Variation<'_> {
     }
 
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
-        let started_unix_s = unix_time().as_secs();
         match self.measured(order, tell) {
-            Ok(run) => Ok(run.map(|run| Run { started_unix_s, ..run })),
+            Ok(run) => Ok(run),
             // Whatever was under way then ended because somebody asked to stop.
             Err(error) if self.workplace.stop.is_set() && !is_of_server(&error) => Ok(None),
             Err(error) => Err(error).doing(|| format!("measuring {}", order.name())),
