@@ -29,10 +29,6 @@ impl Bench {
             self.server.restart(self.setting.server(is_tuned), &self.stop)?;
             self.is_tuned = is_tuned;
         }
-        self.clear()
-    }
-
-    pub fn clear(&mut self) -> Result<()> {
         self.target = self.server.emptied("telecom", &self.stop)?;
         Ok(())
     }

@@ -25,7 +25,7 @@ impl Bench {
         let (clean_s, total) = self.counted(plan, &day)?;
         // At these shares of the bytes; the next one where the load was over before the killer saw it.
         for share in [0.5, 0.25, 0.1, 0.0] {
-            self.clear()?;
+            self.make_ready(way.is_tuned)?;
             let Some([cut_s, recovery_s, sent]) = self.cut(plan, &day, share * total)? else { continue };
             let (again_s, again) = self.counted(plan, &day)?;
             let mut run = Run::default();
@@ -38,8 +38,7 @@ impl Bench {
             self.audit(&[day], &[TABLE], &mut run)?;
             return Ok(run);
         }
-        let what = "the load was over before the server could be killed";
-        Err(PublishedError::with_hint(what, "take more records"))
+        Err(PublishedError::with_hint("the load was over before its server was killed", "take more records"))
     }
 
     /// Seconds of a load, and bytes that it sent.
