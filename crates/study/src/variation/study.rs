@@ -8,7 +8,7 @@ use super::round::Round;
 use super::{differences, same, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::profile::StudyError;
-use crate::published::{self, PublishedError, Result, While, Workplace};
+use crate::published::{PublishedError, Result, While, Workplace, not_running, setting};
 use evenkeel_core::arrivals::RATE_MAX;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Variation<'a> {
 
 impl<'a> Variation<'a> {
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting = published::setting(plan)?;
+        let setting = setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, bed: None, carried: RefCell::default() })
     }
 
@@ -63,7 +63,7 @@ impl<'a> Variation<'a> {
     }
 
     fn round<'b>(&'b self, order: &Order<'_>, keys: Vec<Key>, what: &str) -> Result<Round<'b, 'a>> {
-        let bed = self.bed.as_ref().ok_or_else(published::not_running)?;
+        let bed = self.bed.as_ref().ok_or_else(not_running)?;
         // Runs of the same repeat and rate ask the same of every target.
         let levels = order.part.factors.iter().zip(order.levels).filter(|(factor, _)| factor.name != TARGET);
         let levels: String = levels.map(|(_, level)| format!("-{level}")).collect();
@@ -100,11 +100,10 @@ impl<'a> Variation<'a> {
     fn look(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<f64>> {
         let mut wanted: Vec<Wanted> =
             self.keys(order)?.iter().map(|key| self.wanted(order, key)).collect::<Result<_>>()?;
-        let levels = |factor: &str| order.part.place(factor).map(|place| &order.part.factors[place].levels);
-        let pools = levels(parts::POOL_PERCENT).into_iter().flatten();
+        let pools = order.part.levels(parts::POOL_PERCENT).iter();
         let smallest = pools.filter_map(|level| level.name.parse::<f64>().ok()).reduce(f64::min);
-        let script = levels(parts::LAYOUT).into_iter().flatten().find(|level| level.name == "script");
-        let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
+        let script = order.part.levels(parts::LAYOUT).iter().find(|level| level.name == "script");
+        let bed = self.bed.as_mut().ok_or_else(not_running)?;
         for one in &mut wanted {
             one.pool_percent = one.pool_percent.map(|percent| smallest.unwrap_or(percent));
             if let Some(script) = script {
@@ -129,7 +128,7 @@ impl<'a> Variation<'a> {
         let keys = self.keys(order)?;
         let wanted: Result<Vec<Wanted>> = keys.iter().map(|key| self.wanted(order, key)).collect();
         let wanted = wanted?;
-        let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
+        let bed = self.bed.as_mut().ok_or_else(not_running)?;
         for one in &wanted {
             is_cold |= bed.begin(one, tell)?;
         }
@@ -183,10 +182,11 @@ impl Study for Variation<'_> {
         let bed = self.bed.get_or_insert_with(|| {
             Bed::new(self.workplace, &self.plan.identity(), &self.setting, self.plan.seed)
         });
-        let vias = match part.place(parts::LAYOUT) {
-            Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
-            None => vec![VIA.to_owned()],
-        };
+        let mut vias: Vec<String> =
+            part.levels(parts::LAYOUT).iter().map(|level| level.name.clone()).collect();
+        if vias.is_empty() {
+            vias.push(VIA.to_owned());
+        }
         let of_via = |via: &String| -> Vec<Key> {
             (0..self.setting.targets.len()).map(|target| Key { target, via: via.clone() }).collect()
         };
@@ -234,8 +234,7 @@ impl Study for Variation<'_> {
 
 /// The rates of a part, as they are announced to servers of the user's.
 fn rates(part: &Part) -> String {
-    let levels = part.place(RATE).into_iter().flat_map(|place| &part.factors[place].levels);
-    let rates: Vec<String> = levels.map(|level| format!("{}/s", level.name)).collect();
+    let rates: Vec<String> = part.levels(RATE).iter().map(|level| format!("{}/s", level.name)).collect();
     format!("rates: {}", rates.join(", "))
 }
 

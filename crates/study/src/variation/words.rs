@@ -58,8 +58,7 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
         );
     };
     let Some(why) = &at.why else { return "No request was answered.".to_owned() };
-    let name =
-        |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();
+    let name = |target: usize| name_of(setting, target);
     let ahead = match at.point.as_ref().and_then(|point| point.invalid.as_ref()) {
         Some(code) => format!("Runs failed ({code}), so delays of the generator are in all response times. "),
         None if found.is_settled => String::new(),
