@@ -9,6 +9,10 @@ use crate::harness::{Finding, Judgement, Number, Plan, Run, above, cells};
 /// A controller that loses less than this share of the peak keeps it.
 const KEPT: f64 = 1.0 - FALL_PERCENT / 100.0;
 
+/// Where no hardware counter could be read.
+const NO_OVERHEAD: &str = " It is not what the study calls overhead, misses of the data translation buffer and of the data \
+                           cache: those could not be counted here.";
+
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let cells = cells(plan, runs);
     let verdicts = verdicts(&cells);
@@ -75,7 +79,11 @@ fn overhead(verdict: &Verdict) -> Option<Finding> {
     let numbers = [("from", cost.from), ("to", cost.to), ("factor", cost.factor())];
     let numbers = numbers.map(|(name, value)| Number::plain(&format!("{}_{name}", cost.key), value));
     let published = "misses of translation buffer and cache grow with clients, without lock waits";
-    let here = format!("{} grow {}-fold.", cost.words, format::short(cost.factor()));
+    let locks = verdict.lock_wait_percent.map_or_else(|| format::ABSENT.to_owned(), format::percent);
+    let other = if cost.is_overhead() { "" } else { NO_OVERHEAD };
+    let (words, factor) = (cost.words, format::short(cost.factor()));
+    let here =
+        format!("{words} grow {factor}-fold, row locks are waited for {locks} of the time in flight.{other}");
     let holds = verdict.doubles_without_locks().filter(|_| cost.is_overhead());
     let finding = Finding::of("overhead-grows", verdict.load.name(), published, holds, here);
     Some(finding.with(numbers.into_iter().chain(waits).collect()))
