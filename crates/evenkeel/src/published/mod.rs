@@ -24,7 +24,10 @@ pub struct Published<'a> {
 }
 
 impl<'a> Published<'a> {
-    pub fn new(plan: &'a Plan, runs: &'a [Run], figures: &'static [Figure], said: Judgement) -> Self {
+    pub fn new(plan: &'a Plan, runs: &'a [Run], figures: &'static [Figure], mut said: Judgement) -> Self {
+        if runs.is_empty() {
+            "Nothing has been measured yet.".clone_into(&mut said.headline);
+        }
         Self { plan, runs, cells: cells(plan, runs), figures, said }
     }
 

@@ -39,17 +39,22 @@ pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -
     })
 }
 
-/// How long a study will take, for people.
-pub fn lasts(whole_s: f64) -> String {
-    match whole_s {
+/// How many runs a study has and how long they will take, for people.
+fn lasts(plan: &Plan, whole_s: f64) -> String {
+    let lasts = match whole_s {
         short if short < 5_400.0 => format!("{:.0} minutes", (short / 60.0).max(1.0).ceil()),
         long => format!("{:.0} hours", (long / 3_600.0).ceil()),
-    }
+    };
+    let runs: usize = plan.parts.iter().map(Part::runs).sum();
+    format!("{}: at most about {lasts}\n", format::counted(runs, "run"))
 }
 
 /// Makes a study in a folder of `root`, and shows what came out. Where it fails, finished runs stay.
 pub fn start(session: &Session, root: &Path, plan: &Plan, json: bool) -> Result<ExitCode> {
     let mut study = of_plan(workplace(session), plan)?;
+    if !session.quiet {
+        out::tell(&lasts(plan, study.whole_s(plan)));
+    }
     let folder = StudyFolder::create_for(root, &plan.id, plan)?;
     let outcome = measured(session, &mut *study, &folder, json);
     if read(&folder)?.is_empty() {

@@ -4,20 +4,17 @@
 
 use super::record::Setting;
 use crate::harness::{Event, Notify};
-use crate::published::{Result, While, Workplace, fill};
+use crate::published::{At, Result, While, fill};
 use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_os::tools;
 use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
 use evenkeel_site::server::Target;
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Name of the sandbox on a data disk.
 pub const SANDBOX: &str = "store";
-/// Setting of the server: where its redo logs are.
-pub const LOGS: &str = "innodb_log_group_home_dir";
 /// What both servers have, the filling one and the measured.
 const SETTINGS: [(&str, &str); 3] = [
     ("innodb_log_file_size", "48M"),
@@ -32,31 +29,21 @@ const ROWS: u64 = 1;
 /// Room beyond twice what there is, for what runs add: sparse, so that it takes no space until then.
 const ROOM: [u64; 2] = [256 << 20, 64 << 20];
 
-/// Disks that nothing has run on: the data, and the redo logs.
-pub struct Images {
-    /// One file for the data, one for the redo logs.
-    pub files: [PathBuf; 2],
-    /// Their sizes in bytes, in the same order.
-    pub bytes: [u64; 2],
-}
+/// Disks that nothing has run on: one file for the data, one for the redo logs.
+pub struct Images([PathBuf; 2]);
 
 impl Images {
     /// Fills a store, and makes the images in `folder`.
-    pub fn make(
-        workplace: &Workplace<'_>,
-        folder: &Path,
-        setting: &Setting,
-        tell: Notify<'_>,
-    ) -> Result<Self> {
+    pub fn make(at: &At<'_, Setting>, folder: &Path, tell: Notify<'_>) -> Result<Self> {
         let fill = folder.join("fill");
         let logs = fill.join("logs");
         fs::create_dir_all(&logs).doing(|| format!("making {}", logs.display()))?;
-        let store = filled(workplace, &fill, setting, tell)?;
+        let store = filled(at, &fill, tell)?;
         tell(Event::Step("making file systems of it".to_owned()));
-        let mut images = Self { files: ["data", "logs"].map(|name| folder.join(name)), bytes: [0; 2] };
-        for (place, contents) in [store.as_path(), logs.as_path()].into_iter().enumerate() {
-            images.bytes[place] = rounded(2 * size_of(contents)? + ROOM[place]);
-            format(&images.files[place], images.bytes[place], contents)?;
+        let images = Self(["data", "logs"].map(|name| folder.join(name)));
+        for (place, contents) in [&store, &logs].into_iter().enumerate() {
+            let bytes = (2 * size_of(contents)? + ROOM[place]).next_multiple_of(1 << 20);
+            format(&images.0[place], bytes, contents)?;
         }
         fs::remove_dir_all(&fill).doing(|| format!("removing {}", fill.display()))?;
         Ok(images)
@@ -64,7 +51,7 @@ impl Images {
 
     /// Copies one to `to`.
     pub fn copy(&self, place: usize, to: &Path) -> Result<()> {
-        let arguments = [OsStr::new("--sparse=always"), self.files[place].as_os_str(), to.as_os_str()];
+        let arguments = [OsStr::new("--sparse=always"), self.0[place].as_os_str(), to.as_os_str()];
         tools::run("cp", &arguments).doing(|| format!("making {}", to.display())).map(drop)
     }
 }
@@ -72,21 +59,18 @@ impl Images {
 /// A sandbox of a store with its redo logs in `logs`.
 pub fn spec(home: &Path, logs: &Path, more: &[(&str, &str)]) -> SandboxSpec {
     let settings = SETTINGS.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let mut settings: BTreeMap<String, String> = settings.collect();
-    settings.insert(LOGS.to_owned(), logs.display().to_string());
-    SandboxSpec { settings, ..SandboxSpec::new(home, SANDBOX) }
+    let logs = ("innodb_log_group_home_dir".to_owned(), logs.display().to_string());
+    SandboxSpec { settings: settings.chain([logs]).collect(), ..SandboxSpec::new(home, SANDBOX) }
 }
 
 /// The folder of a filled store that has ended in order.
-fn filled(workplace: &Workplace<'_>, home: &Path, setting: &Setting, tell: Notify<'_>) -> Result<PathBuf> {
-    tell(Event::Step(format!("filling a store of {}", setting.size)));
-    let sandbox = Sandbox::up(&spec(home, &home.join("logs"), &FILL), workplace.stop, &mut |_| {})?;
+fn filled(at: &At<'_, Setting>, home: &Path, tell: Notify<'_>) -> Result<PathBuf> {
+    tell(Event::Step(format!("filling a store of {}", at.setting.size)));
+    let sandbox = Sandbox::up(&spec(home, &home.join("logs"), &FILL), at.workplace.stop, &mut |_| {})?;
     let target = Target { database: Some(dvdstore::NAME.to_owned()), ..sandbox.target() };
-    let size: Size = setting.size.parse().doing(|| "reading the size of the plan")?;
-    let mut control = fill(workplace, &target, size, ROWS, tell)?;
+    let size: Size = at.setting.size.parse().doing(|| "reading the size of the plan")?;
     // Nothing is left for the first seconds of a run.
-    control.exec("SET GLOBAL innodb_fast_shutdown = 0")?;
-    drop(control);
+    fill(&at.workplace, &target, size, ROWS, tell)?.exec("SET GLOBAL innodb_fast_shutdown = 0")?;
     let folder = sandbox.dir().to_owned();
     sandbox.down(&mut |_| {})?;
     Ok(folder)
@@ -108,14 +92,9 @@ fn format(file: &Path, bytes: u64, contents: &Path) -> Result<()> {
 fn size_of(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     let reading = || format!("reading {}", folder.display());
-    let entries = fs::read_dir(folder).doing(reading)?;
-    for entry in entries {
+    for entry in fs::read_dir(folder).doing(reading)? {
         let (entry, found) = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))).doing(reading)?;
         bytes += if found.is_dir() { size_of(&entry)? } else { found.len() };
     }
     Ok(bytes)
-}
-
-fn rounded(bytes: u64) -> u64 {
-    bytes.next_multiple_of(1 << 20)
 }

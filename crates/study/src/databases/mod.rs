@@ -36,34 +36,3 @@ pub const NAMES: [&str; 2] = ["a", "b"];
 pub const SHARES: [f64; 2] = [1.0, 4.0];
 /// Latency threshold in seconds.
 pub const THRESHOLD_S: f64 = 0.015;
-/// The most window of the published runs.
-pub const PUBLISHED_MOST: u32 = 32;
-
-/// What was published of a way: of each host orders per minute and the mean response time of an order in milliseconds, and
-/// of the storage, where it was told, I/Os per second and latency in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Published {
-    /// Of each host.
-    pub orders: [(f64, f64); 2],
-    /// Of each host.
-    pub storage: Option<[(f64, f64); 2]>,
-}
-
-/// What was published of a run without control.
-pub const UNCONTROLLED: Published =
-    Published { orders: [(8_799.0, 213.0), (8_484.0, 221.0)], storage: Some([(615.0, 20.4), (588.0, 20.5)]) };
-/// By the published law.
-pub const PARDA: Published = Published { orders: [(6_952.0, 273.0), (12_356.0, 151.0)], storage: None };
-
-impl Published {
-    /// Orders of host b over those of host a.
-    pub fn ratio(&self) -> f64 {
-        self.orders[1].0 / self.orders[0].0
-    }
-}
-
-/// What a host has of its shares where it fills only a part of its window: with one disk, `shares * min(wanted / window, 1)`.
-/// The published law adds this to the window, times a K of 1; where it sets the window the host tells its own figure.
-pub fn beta(shares: f64, wanted: f64, window: f64) -> f64 {
-    if window > 0.0 { shares * (wanted / window).min(1.0) } else { shares }
-}

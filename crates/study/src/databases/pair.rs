@@ -1,9 +1,9 @@
 //! Two hosts with a database each, up for one run: disks on the arrays, mounted, and servers on them.
 
 use super::images::{Images, SANDBOX, spec};
-use super::record::{Key, Setting};
+use super::record::Setting;
 use super::{NAMES, SHARES, THRESHOLD_S};
-use crate::published::{DiskFile, Host, HostFile, Result, Scratch, While, WindowFile, Workplace};
+use crate::published::{At, DiskFile, Host, HostFile, Result, Scratch, While, WindowFile};
 use evenkeel_core::share::ArrayPlan;
 use evenkeel_core::share::experiment::{ARRAY, Treatment};
 use evenkeel_lab::data::dvdstore;
@@ -29,9 +29,6 @@ const SETTINGS: [(&str, &str); 4] = [
     ("innodb_write_io_threads", "8"),
 ];
 
-/// How a window is set, and the slot file of who does not keep it to itself.
-type WindowSetup = (WindowFile, Option<PathBuf>);
-
 /// Both, in the order in which they come down: servers, then disks with their mounts, then the folder.
 pub struct Pair {
     servers: Vec<Sandbox>,
@@ -40,33 +37,36 @@ pub struct Pair {
     scratch: Scratch,
 }
 
+/// What tells a run from the others of the study.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub way: Treatment,
+    pub most: u32,
+}
+
 impl Pair {
     /// Puts both up in a folder of their own, on copies of the images.
-    pub fn up(
-        workplace: &Workplace<'_>,
-        scratch: Scratch,
-        images: &Images,
-        setting: &Setting,
-        key: Key,
-    ) -> Result<Self> {
+    pub fn up(at: &At<'_, Setting>, scratch: Scratch, images: &Images, key: Key) -> Result<Self> {
         let mut pair = Self { servers: vec![], data: vec![], logs: vec![], scratch };
         for (name, plan) in [("data.sim", &DATA), ("logs.sim", &ARRAY)] {
             simulated::create(&pair.path(name), plan).doing(|| format!("making {name}"))?;
         }
         for (host, name) in NAMES.iter().enumerate() {
             let (home, logs) = (pair.path(name), pair.path(&format!("logs-{name}")));
-            let data = home.join("sandboxes").join(SANDBOX);
-            let up = pair.disk(workplace, images, (0, host), &data, pair.data_window(setting, key))?;
-            pair.data.push(up);
-            let up = pair.disk(
-                workplace,
-                images,
-                (1, host),
-                &logs,
-                (window("fixed", FREE, FREE, setting.period_s), None),
-            )?;
-            pair.logs.push(up);
-            let server = Sandbox::up(&spec(&home, &logs, &SETTINGS), workplace.stop, &mut |_| {})?;
+            let mount = |kind: usize, on: &Path| {
+                let config = pair.path(&format!("{}-{name}.toml", KINDS[kind]));
+                let file = pair.file((kind, host), at.setting.period_s, key);
+                images.copy(kind, &file.disks[0].backing)?;
+                fs::create_dir_all(on).doing(|| format!("making {}", on.display()))?;
+                file.write(&config)?;
+                let doing = || format!("mounting the {} of host {name}", KINDS[kind]);
+                at.workplace.program.mount(&config, on).doing(doing)
+            };
+            let on_data = mount(0, &home.join("sandboxes").join(SANDBOX))?;
+            let on_logs = mount(1, &logs)?;
+            pair.data.push(on_data);
+            pair.logs.push(on_logs);
+            let server = Sandbox::up(&spec(&home, &logs, &SETTINGS), at.workplace.stop, &mut |_| {})?;
             pair.servers.push(server);
         }
         Ok(pair)
@@ -76,38 +76,14 @@ impl Pair {
         self.scratch.path().join(name)
     }
 
-    /// How the window of the data is set, and where hosts speak with each other.
-    fn data_window(&self, setting: &Setting, key: Key) -> WindowSetup {
-        let most = f64::from(key.most);
-        match key.way {
-            Treatment::Uncontrolled => (window("fixed", most, most, setting.period_s), None),
-            way => {
-                let initial = INITIAL.min(most);
-                (window(way.name(), initial, most, setting.period_s), Some(self.path("slots")))
-            }
-        }
-    }
-
-    /// Copies image `kind` for a host, and mounts it.
-    fn disk(
-        &self,
-        workplace: &Workplace<'_>,
-        images: &Images,
-        (kind, host): (usize, usize),
-        at: &Path,
-        told: WindowSetup,
-    ) -> Result<Box<dyn Host>> {
-        let name = NAMES[host];
-        let config = self.path(&format!("{}-{name}.toml", KINDS[kind]));
-        let file = self.file(kind, host, told);
-        images.copy(kind, &file.disks[0].backing)?;
-        fs::create_dir_all(at).doing(|| format!("making {}", at.display()))?;
-        file.write(&config)?;
-        workplace.program.mount(&config, at).doing(|| format!("mounting the {} of host {name}", KINDS[kind]))
-    }
-
-    fn file(&self, kind: usize, host: usize, (window, slots): WindowSetup) -> HostFile {
-        let name = NAMES[host];
+    /// A host with its disk of this kind; its slot file is where hosts speak with each other.
+    fn file(&self, (kind, host): (usize, usize), period_s: f64, key: Key) -> HostFile {
+        let (name, most) = (NAMES[host], f64::from(key.most));
+        let (law, initial, most) = match (kind, key.way) {
+            (0, Treatment::Uncontrolled) => ("fixed", most, most),
+            (0, way) => (way.name(), INITIAL.min(most), most),
+            _ => ("fixed", FREE, FREE),
+        };
         let disk = DiskFile {
             name: KINDS[kind].to_owned(),
             backing: self.path(&format!("{}-{name}.img", KINDS[kind])),
@@ -115,6 +91,8 @@ impl Pair {
             share: if kind == 0 { SHARES[host] } else { 1.0 },
             array: self.path(&format!("{}.sim", KINDS[kind])),
         };
+        let window = WindowFile { law, threshold_s: THRESHOLD_S, period_s, initial, most };
+        let slots = (law != "fixed").then(|| self.path("slots"));
         HostFile { name: name.to_owned(), nbd: None, window, slots, disks: vec![disk] }
     }
 
@@ -142,20 +120,14 @@ impl Pair {
     }
 }
 
-fn window(law: &'static str, initial: f64, most: f64, period_s: f64) -> WindowFile {
-    WindowFile { law, threshold_s: THRESHOLD_S, period_s, initial, most }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::setting;
     use super::*;
 
     fn file(way: Treatment, most: u32) -> HostFile {
         let scratch = Scratch::nowhere("/no/such folder");
         let pair = Pair { servers: vec![], data: vec![], logs: vec![], scratch };
-        let told = pair.data_window(&setting(), Key { way, most });
-        pair.file(0, 1, told)
+        pair.file((0, 1), 0.5, Key { way, most })
     }
 
     #[test]

@@ -10,13 +10,12 @@ const MOST: &str = "most-";
 
 /// A part for each most window.
 pub fn parts(setting: &Setting, windows: &[u32], ways: &[Treatment], rounds: u32) -> Vec<Part> {
-    let part = |most: &u32| Part {
-        name: format!("{MOST}{most}"),
-        title: format!("windows of at most {most}"),
-        about: "The charts are of the first round of each way.".to_owned(),
-        factors: vec![Factor::named("way", ways.iter().map(|way| (way.name(), words(*way))))],
-        repeats: rounds,
-        marks: vec![(setting.warm_up_s, "measured".to_owned())],
+    let part = |most: &u32| {
+        let (name, title) = (format!("{MOST}{most}"), format!("windows of at most {most}"));
+        let ways = Factor::named("way", ways.iter().map(|way| (way.name(), words(*way))));
+        let about = "The charts are of the first round of each way.";
+        let marks = vec![(setting.warm_up_s, "measured".to_owned())];
+        Part { marks, ..Part::new(&name, &title, about, vec![ways], rounds) }
     };
     windows.iter().map(part).collect()
 }

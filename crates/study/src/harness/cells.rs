@@ -61,6 +61,11 @@ pub fn cells<'a>(plan: &'a Plan, runs: &'a [Run]) -> Vec<Cell<'a>> {
     found
 }
 
+/// The cell with these levels, in the order of the part's factors.
+pub(crate) fn cell<'a, 'b>(cells: &'b [Cell<'a>], part: &str, levels: &[&str]) -> Option<&'b Cell<'a>> {
+    cells.iter().find(|cell| cell.part.name == part && cell.levels == levels)
+}
+
 /// A figure at an instant, over repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {

@@ -52,29 +52,41 @@ impl Figure {
         Self { key, head, chart: None, is_flag: false }
     }
 
-    pub const fn drawn(key: &'static str, head: [&'static str; 2], chart: Chart) -> Self {
-        Self { key, head, chart: Some(chart), is_flag: false }
+    /// One that is drawn on a linear axis of numbers without a unit; `heading` is that of the chart.
+    pub const fn drawn(
+        key: &'static str,
+        head: [&'static str; 2],
+        heading: &'static str,
+        axis: &'static str,
+    ) -> Self {
+        let (unit, scale) = (Unit::Plain, Scale::Linear);
+        Self {
+            key,
+            head,
+            chart: Some(Chart { heading, axis, words: "", unit, scale, without: "" }),
+            is_flag: false,
+        }
+    }
+
+    /// What its chart shows, in words.
+    pub const fn words(self, words: &'static str) -> Self {
+        let Some(chart) = self.chart else { return self };
+        Self { chart: Some(Chart { words, ..chart }), ..self }
+    }
+
+    pub const fn on(self, unit: Unit, scale: Scale) -> Self {
+        let Some(chart) = self.chart else { return self };
+        Self { chart: Some(Chart { unit, scale, ..chart }), ..self }
+    }
+
+    /// Without the line of one level.
+    pub const fn without(self, level: &'static str) -> Self {
+        let Some(chart) = self.chart else { return self };
+        Self { chart: Some(Chart { without: level, ..chart }), ..self }
     }
 
     /// One that is 1 where something was so and 0 where it was not.
     pub const fn flag(key: &'static str, head: [&'static str; 2]) -> Self {
         Self { key, head, chart: None, is_flag: true }
-    }
-}
-
-impl Chart {
-    pub const fn new(
-        heading: &'static str,
-        axis: &'static str,
-        words: &'static str,
-        unit: Unit,
-        scale: Scale,
-    ) -> Self {
-        Self { heading, axis, words, unit, scale, without: "" }
-    }
-
-    /// The same without one level.
-    pub const fn without(self, level: &'static str) -> Self {
-        Self { without: level, ..self }
     }
 }

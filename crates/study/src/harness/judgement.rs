@@ -1,7 +1,7 @@
 //! What a study says: of the published finding, and of its own runs.
 
 use evenkeel_core::caveat::Caveat;
-use evenkeel_core::statistics::Ratio;
+use evenkeel_core::statistics::{Estimate, Ratio};
 use evenkeel_core::why::Verdict;
 
 /// All that a study says of its runs.
@@ -63,6 +63,35 @@ pub struct Finding {
     pub numbers: Vec<Number>,
 }
 
+impl Finding {
+    /// One of which it may not be known whether it holds.
+    pub(crate) fn of(
+        name: &'static str,
+        part: &str,
+        published: &str,
+        holds: Option<bool>,
+        here: String,
+    ) -> Self {
+        let (part, published, numbers) = (part.to_owned(), published.to_owned(), Vec::new());
+        Self { name, part, outcome: Outcome::of(holds), published, here, numbers }
+    }
+
+    pub(crate) fn with(self, numbers: Vec<Number>) -> Self {
+        Self { numbers, ..self }
+    }
+}
+
+impl Reference {
+    pub(crate) fn of(
+        part: &str,
+        words: &str,
+        figures: impl IntoIterator<Item = (&'static str, f64)>,
+    ) -> Self {
+        let figures = figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Self { part: part.to_owned(), words: words.to_owned(), figures }
+    }
+}
+
 /// Whether a published finding holds here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -106,6 +135,11 @@ impl Number {
     /// One without an interval.
     pub fn plain(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), value, interval: None }
+    }
+
+    /// A mean with its interval.
+    pub(crate) fn mean(name: impl Into<String>, mean: &Estimate) -> Self {
+        Self { name: name.into(), value: mean.mean, interval: mean.low().zip(mean.high()) }
     }
 
     /// That of a ratio, where it is known.

@@ -7,6 +7,7 @@ use super::study::{Event, Notify, Order, Study};
 use crate::store::{Attempt, StoreError, StudyFolder, add};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
+use evenkeel_os::clock::unix_time;
 use evenkeel_os::stop::Stop;
 
 /// More runs of a part than anybody waits for: such a plan was edited.
@@ -149,8 +150,10 @@ impl<S: Study + ?Sized> Course for Parts<'_, S> {
             let left_s = self.left_s();
             (self.tell)(Event::RunBegins { run: order.name(), number: of + 1 - missing, of, left_s });
         }
+        let started_unix_s = unix_time().as_secs();
         let Some(run) = self.study.run(&order, self.tell)? else { return Ok(false) };
-        let run = Run { part: part.name.clone(), levels: levels.clone(), repeat: *repeat, attempt, ..run };
+        let (part, levels, repeat) = (part.name.clone(), levels.clone(), *repeat);
+        let run = Run { part, levels, repeat, attempt, started_unix_s, ..run };
         keep(self.folder, &run)?;
         add(&mut self.runs, run);
         Ok(true)

@@ -3,9 +3,10 @@
 //! A study has *parts*, each a set of factors with levels and a number of repeats (`plan`). It prepares a server or an array for a
 //! part, makes one run at a time and judges all of them ([`Study`]). Everything else stands here once: the plan on disk, the order
 //! in blocks, what a kill or Ctrl-C leaves and how it goes on (`measure`), the runs with their figures by name (`run`), means over
-//! repeats (`cells`), and what is said of the published finding (`judgement`).
+//! repeats (`cells`), published claims and how they are judged (`claim`), and what is said of them (`judgement`).
 
 mod cells;
+mod claim;
 mod course;
 mod doubts;
 mod figure;
@@ -16,9 +17,11 @@ mod run;
 mod study;
 
 pub use crate::store::Series;
+pub(crate) use cells::cell;
 pub use cells::{Cell, Moment, cells, moments};
+pub(crate) use claim::{Claim, Rule, direction, findings};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
-pub(crate) use doubts::doubts;
+pub(crate) use doubts::{doubts, of_runs, standing};
 pub use figure::{Chart, Figure, Scale, Unit};
 pub(crate) use judgement::above;
 pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};

@@ -82,6 +82,22 @@ impl Factor {
 }
 
 impl Part {
+    pub fn new(
+        name: &str,
+        title: &str,
+        about: impl Into<String>,
+        factors: Vec<Factor>,
+        repeats: u32,
+    ) -> Self {
+        let (name, title, about) = (name.to_owned(), title.to_owned(), about.into());
+        Self { name, title, about, factors, repeats, marks: Vec::new() }
+    }
+
+    /// The levels of a factor; none where the part has no such factor.
+    pub fn levels(&self, factor: &str) -> &[Level] {
+        self.place(factor).map_or(&[][..], |place| self.factors[place].levels.as_slice())
+    }
+
     /// Every combination of levels by name, in the order of the factors.
     pub fn combinations(&self) -> Vec<Vec<String>> {
         let counts: Vec<usize> = self.factors.iter().map(|factor| factor.levels.len()).collect();

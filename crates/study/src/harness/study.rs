@@ -23,11 +23,20 @@ pub trait Study {
     /// least disturbed stands. What disturbed it are its figures `steal_percent` and `other_load_percent`. Of all runs of a part
     /// a third is measured again at most.
     fn retries(&self) -> u32 {
-        0
+        1
     }
 
     /// How long a run takes at most, seconds; for the time that is told.
     fn takes_s(&self, part: &Part, levels: &[String]) -> f64;
+
+    /// For all of a plan, seconds.
+    fn whole_s(&self, plan: &Plan) -> f64 {
+        let of_part = |part: &Part| -> f64 {
+            let once = part.combinations().iter().map(|levels| self.takes_s(part, levels)).sum::<f64>();
+            once * f64::from(part.repeats)
+        };
+        plan.parts.iter().map(of_part).sum()
+    }
 
     /// Puts up what the runs of a part need. It is called before the first run of a part that is missing.
     fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<(), Self::Error>;

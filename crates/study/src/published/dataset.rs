@@ -3,10 +3,15 @@
 use super::workplace::Workplace;
 use super::{PublishedError, Result, While};
 use crate::harness::{Event, Notify};
+use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate_own};
+use evenkeel_lab::load::{
+    self, ArrivalPlan, LoadError, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy,
+};
 use evenkeel_lab::workload::user::UserWorkload;
 use evenkeel_lab::workload::{self, Database, Workload};
+use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
 
@@ -28,6 +33,54 @@ pub(crate) fn fill(
     let mut control = Control::connect(target)?;
     Stamp::mark_written(&mut control)?;
     Ok(control)
+}
+
+/// A request of a closed client that takes longer is given up.
+const TIMEOUT: Nanos = Nanos::from_secs(60);
+/// After the measured time, what is under way is awaited for this long at most; it counts with the age it reached.
+const DRAIN: Nanos = Nanos::from_secs(10);
+
+/// A load of closed clients that do not think: seconds of warm-up, and seconds that are measured.
+pub(crate) fn closed(
+    (target, workload): (Target, Arc<dyn Workload>),
+    clients: u32,
+    (warm_up_s, measure_s): (f64, f64),
+    seed: Seed,
+) -> LoadPlan {
+    LoadPlan {
+        target,
+        workload,
+        arrivals: ArrivalPlan::Closed { clients, think: Some(Nanos::ZERO) },
+        warm_up: Nanos::from_secs_f64(warm_up_s),
+        warm_up_max: None,
+        measure: Nanos::from_secs_f64(measure_s),
+        drain: DRAIN,
+        timeout: TIMEOUT,
+        seed,
+        sessions: SessionPolicy::Pooled { max: clients },
+        protocol: Protocol::Text,
+        threads: 1,
+        cpus: Vec::new(),
+        busy_poll: false,
+        request_log: None,
+        parts: None,
+    }
+}
+
+/// Runs a load; once its sessions are open, `begun` is told how long it has run.
+pub(crate) fn begun(
+    plan: &LoadPlan,
+    stop: &Stop,
+    begun: impl FnOnce(Nanos),
+) -> Result<LoadResult, LoadError> {
+    let mut begun = Some(begun);
+    load::run(plan, stop, &mut |progress| {
+        if progress.phase != LoadPhase::Opening
+            && let Some(begun) = begun.take()
+        {
+            begun(progress.elapsed);
+        }
+    })
 }
 
 /// A workload of a file of the user's, on the tables of a target.

@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
+    /// What a killed study left there would pass for work that is done, and goes.
     pub fn of_study(workplace: &Workplace<'_>, id: &str) -> Result<Self> {
-        Self::new(&workplace.home.join("scratch").join(id))
+        let path = workplace.home.join("scratch").join(id);
+        let _ = fs::remove_dir_all(&path);
+        Self::new(&path)
     }
 
     /// One of a run inside of it, which must go first.

@@ -1,8 +1,10 @@
 //! A private server of a study: started on a clean place, and removed with its data.
 
-use super::{PublishedError, Result, Workplace};
+use super::{Result, While, Workplace};
+use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
-use std::path::{Path, PathBuf};
+use evenkeel_site::server::{Control, Target};
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -11,48 +13,63 @@ const ENDS_WITHIN: u32 = 100;
 
 /// A running server; its data are removed when it is dropped.
 pub(crate) struct PrivateServer {
-    sandbox: Option<Sandbox>,
-    home: PathBuf,
-    name: String,
+    pub sandbox: Sandbox,
+    /// Goes after the server, which ends first.
+    _data: Data,
 }
 
 impl PrivateServer {
     /// Starts it. What a killed study left under its name is not trusted, and removed before.
     pub fn up(workplace: &Workplace<'_>, spec: &SandboxSpec) -> Result<Self> {
-        clean(&spec.home, &spec.name)?;
-        let mut server = Self { sandbox: None, home: spec.home.clone(), name: spec.name.clone() };
-        server.sandbox = Some(Sandbox::up(spec, workplace.stop, &mut |_| {})?);
-        Ok(server)
+        let data = Data { home: spec.home.clone(), name: spec.name.clone() };
+        data.clean()?;
+        Ok(Self { sandbox: Sandbox::up(spec, workplace.stop, &mut |_| {})?, _data: data })
     }
 
-    pub fn sandbox(&self) -> Result<&Sandbox> {
-        self.sandbox.as_ref().ok_or_else(not_running)
+    /// Starts it anew with these settings over its own.
+    pub fn restart(
+        &mut self,
+        changes: impl IntoIterator<Item = (String, String)>,
+        stop: &Stop,
+    ) -> Result<()> {
+        Ok(self.sandbox.restart(&changes.into_iter().collect(), stop, &mut |_| {})?)
     }
 
-    pub fn sandbox_mut(&mut self) -> Result<&mut Sandbox> {
-        self.sandbox.as_mut().ok_or_else(not_running)
+    pub fn pid(&self) -> Result<u32> {
+        self.sandbox.check()?;
+        u32::try_from(self.sandbox.pid()).doing(|| "looking for the process of the private server")
+    }
+
+    /// With this database, which is made anew and empty.
+    pub fn emptied(&self, database: &str, stop: &Stop) -> Result<Target> {
+        let mut control = Control::connect_until(&Target { database: None, ..self.sandbox.target() }, stop)?;
+        control.exec(&format!("DROP DATABASE IF EXISTS {database}"))?;
+        control.exec(&format!("CREATE DATABASE {database}"))?;
+        Ok(Target { database: Some(database.to_owned()), ..self.sandbox.target() })
     }
 }
 
-pub(crate) fn not_running() -> PublishedError {
-    PublishedError::wrong("the private server is not running")
+struct Data {
+    home: PathBuf,
+    name: String,
 }
 
-impl Drop for PrivateServer {
-    fn drop(&mut self) {
-        drop(self.sandbox.take());
-        // Where it cannot be removed, `evenkeel sandbox list` shows it and `clean` removes it.
-        let _ = clean(&self.home, &self.name);
-    }
-}
-
-fn clean(home: &Path, name: &str) -> Result<()> {
-    for _ in 0..ENDS_WITHIN {
-        match sandbox::clean(home, &[name.to_owned()]) {
-            Ok(_) | Err(SandboxError::Unknown { .. }) => return Ok(()),
-            Err(SandboxError::AlreadyRunning { .. }) => sleep(Duration::from_millis(100)),
-            Err(error) => return Err(error.into()),
+impl Data {
+    fn clean(&self) -> Result<()> {
+        for _ in 0..ENDS_WITHIN {
+            match sandbox::clean(&self.home, std::slice::from_ref(&self.name)) {
+                Ok(_) | Err(SandboxError::Unknown { .. }) => return Ok(()),
+                Err(SandboxError::AlreadyRunning { .. }) => sleep(Duration::from_millis(100)),
+                Err(error) => return Err(error.into()),
+            }
         }
+        Ok(())
     }
-    Ok(())
+}
+
+impl Drop for Data {
+    fn drop(&mut self) {
+        // Where it cannot be removed, `evenkeel sandbox list` shows it and `clean` removes it.
+        let _ = self.clean();
+    }
 }

@@ -5,7 +5,7 @@ use crate::harness::Plan;
 use serde::de::DeserializeOwned;
 
 /// A number of a setting, and between what it makes sense. A plan may have been edited, or be of another version.
-pub(crate) struct Number {
+pub struct Number {
     key: &'static str,
     value: f64,
     least: f64,
@@ -32,7 +32,7 @@ impl Number {
 const MONTH_S: f64 = 31.0 * 86_400.0;
 
 /// A setting whose numbers can be checked.
-pub(crate) trait Numbers {
+pub trait Numbers {
     /// Those that decide how a run is made.
     fn numbers(&self) -> Vec<Number>;
 }

@@ -2,8 +2,8 @@
 
 use super::{Setting, signed, words};
 use crate::format;
-use crate::harness::{Cell, Finding, Judgement, Number, Outcome, Part, Plan, Reference, Run, cells};
-use evenkeel_core::caveat::{Caveat, Severity};
+use crate::harness::{Cell, Finding, Judgement, Number, Part, Plan, Reference, Run, cells, standing};
+use evenkeel_core::caveat::Caveat;
 use evenkeel_core::share::experiment::{Experiment, Published, Treatment, experiments};
 
 /// Latency counts as at the threshold within this, percent.
@@ -47,9 +47,6 @@ fn is_judged(cell: &Cell<'_>) -> bool {
 }
 
 fn headline(cells: &[Cell<'_>]) -> String {
-    if cells.is_empty() {
-        return "Nothing has been measured yet.".to_owned();
-    }
     let [ours, theirs] = [Treatment::Evenkeel, Treatment::Parda].map(|way| reached(of_way(cells, way)));
     let [our_latency, their_latency] =
         [Treatment::Evenkeel, Treatment::Parda].map(|way| most_off(of_way(cells, way)));
@@ -111,13 +108,8 @@ fn findings(part: &Part, cells: &[Cell<'_>]) -> Vec<Finding> {
         })
         .collect()
     };
-    let finding = |name, known, published: &str, here: String, numbers| Finding {
-        name,
-        part: part.name.clone(),
-        outcome: Outcome::of(known),
-        published: format!("{}: {published}", part.name),
-        here,
-        numbers,
+    let finding = |name, known, published: &str, here: String, numbers| {
+        Finding::of(name, &part.name, &format!("{}: {published}", part.name), known, here).with(numbers)
     };
     let is_reached = is_judged(law).then(|| law.mean("periods_to_share").is_some());
     // Below the threshold it may never have been with somebody held back; above it, it is a figure of every run.
@@ -171,13 +163,11 @@ fn reference(experiment: &Experiment, way: Treatment, published: &Published) -> 
         ("latency_ms", published.latency_s.map(|seconds| 1e3 * seconds)),
         ("orders_ratio", published.orders),
     ];
-    let whole = whole.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let whole = whole.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let mut reference = Reference::of(experiment.name, words(way), whole);
     let hosts = published.hosts.iter().map(|(host, iops)| (format!("iops@{}", host + 1), *iops));
-    Reference {
-        part: experiment.name.to_owned(),
-        words: words(way).to_owned(),
-        figures: whole.chain(hosts).collect(),
-    }
+    reference.figures.extend(hosts);
+    reference
 }
 
 fn threshold(part: &Part, experiment: &Experiment) -> (String, &'static str, f64, String) {
@@ -188,19 +178,16 @@ fn threshold(part: &Part, experiment: &Experiment) -> (String, &'static str, f64
 fn caveats(live: bool) -> Vec<Caveat> {
     let last = match live {
         true => {
-            "One run each. Hosts, clients and the array's clock shared the CPUs of one machine, so \
-             latencies include its delays. A client takes some tenths of a second to start, and they count."
+            "One run each. Hosts, clients and the array's clock shared the CPUs of one machine, so that latencies include its \
+             delays. A client takes some tenths of a second to start, and they count."
         }
-        false => {
-            "One run each: `bench/shares` has five seeds, and `live=yes` makes them in real time with fio as the clients."
-        }
+        false => "One run each: `live=yes` makes them in real time with fio as the clients.",
     };
-    [
+    standing([
         (
             "array-is-a-model",
             "The array is a model: no cache, no cost of seeks, no other load. It was calibrated on the uncontrolled run of \
-             table 3, and the six disks of table 7 on that table's own, and on nothing else: these figures \
-             agree by construction.",
+             table 3, and the six disks of table 7 on that table's own: these figures agree by construction.",
         ),
         (
             "published-latencies-are-read-as-near",
@@ -211,14 +198,9 @@ fn caveats(live: bool) -> Vec<Caveat> {
             "clients-are-models",
             "Mail and web servers of the publication's table 6 are clients that keep 32 reads outstanding.",
         ),
-        (
-            "shares-not-judged",
-            "Shares are not checked where they cannot be met or are not wanted. A latency below the \
-             threshold counts only while windows limit a host.",
-        ),
+        ("shares-not-judged", "Shares are not checked where they cannot be met or are not wanted."),
         ("one-run-each", last),
-    ]
-    .map(|(code, text)| Caveat::new(code, Severity::Note, text))
+    ])
     .to_vec()
 }
 
@@ -226,6 +208,7 @@ fn caveats(live: bool) -> Vec<Caveat> {
 mod tests {
     use super::*;
     use crate::harness::Factor;
+    use crate::harness::Outcome;
 
     fn plan() -> Plan {
         let ways = Factor::named("way", [("parda", ""), ("evenkeel", "")]);

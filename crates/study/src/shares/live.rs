@@ -1,10 +1,9 @@
 //! An experiment in real time: a process for each host, in front of one simulated array, with fio as its clients.
 
 use super::fio::Fio;
-use crate::published::{DiskFile, Host, HostFile, HostStatus, Result, While, WindowFile, Workplace};
+use crate::published::{DiskFile, Host, HostFile, HostStatus, Periods, Result, While, WindowFile, Workplace};
 use evenkeel_core::share::experiment::{Experiment, Treatment};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
-use evenkeel_core::share::{DiskUse, Period};
 use evenkeel_os::clock::Clock;
 use evenkeel_share::backing::simulated;
 use std::path::{Path, PathBuf};
@@ -150,35 +149,28 @@ struct Watch {
     period_s: f64,
     /// What hosts have in their shares beside these.
     k: f64,
-    /// End of the last period of each host, on its own clock, and the window from then on.
-    last: Vec<Option<(f64, f64)>>,
+    seen: Periods,
 }
 
 impl Watch {
     fn new(hosts: usize, period_s: f64, k: f64) -> Self {
-        Self { trace: Trace::new(hosts, period_s), period_s, k, last: vec![None; hosts] }
+        Self { trace: Trace::new(hosts, period_s), period_s, k, seen: Periods::new(hosts) }
     }
 
     /// Adds a period that is new. It ended at most one look ago.
     fn look(&mut self, host: usize, status: Option<HostStatus>, now_s: f64) {
-        let is_new = |status: &HostStatus| self.last[host].is_none_or(|(at_s, _)| at_s != status.at_s);
-        let Some(status) = status.filter(is_new) else { return };
-        let before = self.last[host].replace((status.at_s, status.window));
-        let period = period(&status);
+        let Some(status) = status else { return };
+        let Some((window, seconds)) = self.seen.look(host, &status) else { return };
         // A period that was not seen is left out.
-        let seconds = before
-            .map(|(before_s, _)| status.at_s - before_s)
-            .filter(|seconds| *seconds < 1.5 * self.period_s)
-            .unwrap_or(self.period_s);
+        let seconds = seconds.filter(|seconds| *seconds < 1.5 * self.period_s).unwrap_or(self.period_s);
         self.trace.add(Row {
             unfair: None,
             at_s: now_s,
             host,
             window: status.window,
             outstanding: status.outstanding,
-            wanted: period.wanted(),
-            // What was wanted in a period met the window that was set at its beginning.
-            used: period.used_shares(before.map_or(status.window, |(_, window)| window)) / self.k,
+            wanted: status.wanted(),
+            used: status.used_shares(window) / self.k,
             completions: (status.ios_per_s * seconds).round() as u64,
             latency_s: status.latency_s,
             // Every client here has I/Os of cost 1.
@@ -187,12 +179,6 @@ impl Watch {
             seconds,
         });
     }
-}
-
-/// What a host says that its disks wanted.
-fn period(status: &HostStatus) -> Period {
-    let disks = status.disks.iter().map(|disk| DiskUse { shares: disk.shares, wanted: disk.wanted });
-    Period { disks: disks.collect(), ..Period::default() }
 }
 
 #[cfg(test)]

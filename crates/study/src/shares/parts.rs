@@ -27,14 +27,11 @@ pub fn parts(experiments: &[Experiment], setting: Setting) -> Vec<Part> {
         let marks = lull.map(|(host, (from_s, until_s))| {
             vec![(from_s, String::new()), (until_s, format!("host {} asks for less", host + 1))]
         });
-        Part {
-            name: experiment.name.to_owned(),
-            title: format!("{}: {}", experiment.name, experiment.what),
-            about: experiment.why_off.unwrap_or_default().to_owned(),
-            factors: vec![Factor::named("way", Treatment::ALL.map(|way| (way.name(), words(way))))],
-            repeats: 1,
-            marks: marks.unwrap_or_default(),
-        }
+        let title = format!("{}: {}", experiment.name, experiment.what);
+        let ways = Factor::named("way", Treatment::ALL.map(|way| (way.name(), words(way))));
+        let about = experiment.why_off.unwrap_or_default();
+        let marks = marks.unwrap_or_default();
+        Part { marks, ..Part::new(experiment.name, &title, about, vec![ways], 1) }
     };
     experiments.iter().map(part).collect()
 }

@@ -1,6 +1,7 @@
 //! A run as figures and series.
 
 use crate::harness::{Run, Series};
+use crate::published::of_hosts;
 use evenkeel_core::share::experiment::{Experiment, Outcome, judge};
 use evenkeel_core::share::simulation::{Row, Trace};
 
@@ -51,23 +52,19 @@ fn lull(run: &mut Run, outcome: &Outcome, k: f64) {
 
 /// What each host did in each period, and the latency over the hosts that keep to a law.
 fn series(experiment: &Experiment, trace: &Trace, period_s: f64) -> Series {
-    const OF_HOST: [&str; 3] = ["iops", "window", "beta"];
-    let hosts = experiment.hosts.len();
-    let names = |host: usize| OF_HOST.map(|name| format!("{name}@{host}"));
-    let mut columns = vec!["latency_ms".to_owned()];
-    columns.extend((1..=hosts).flat_map(names));
-    let row = |row: &Row| {
-        let tells = |host: usize| experiment.hosts[host].reports;
-        let mut values = vec![None; columns.len()];
-        // Once a period, with the last host of it.
-        let is_last = row.host + 1 == hosts;
-        let latency = is_last.then(|| trace.latency_s((row.at_s - period_s, row.at_s), tells)).flatten();
-        values[0] = latency.map(|seconds| 1e3 * seconds);
-        let of_host = [row.completions as f64 / row.seconds, row.window, experiment.k * row.used];
-        for (at, value) in of_host.into_iter().enumerate() {
-            values[1 + row.host * OF_HOST.len() + at] = Some(value).filter(|value| *value < UNBOUNDED);
-        }
-        (row.at_s, values)
+    let hosts: Vec<usize> = (1..=experiment.hosts.len()).collect();
+    let tells = |host: usize| experiment.hosts[host].reports;
+    let own = |row: &Row| {
+        let values = [row.completions as f64 / row.seconds, row.window, experiment.k * row.used];
+        (row.at_s, row.host, values.map(|value| Some(value).filter(|value| *value < UNBOUNDED)))
     };
-    Series { rows: trace.rows.iter().map(row).collect(), columns }
+    let mut series = of_hosts(&hosts, ["iops", "window", "beta"], trace.rows.iter().map(own));
+    series.columns.insert(0, "latency_ms".to_owned());
+    for (row, (at_s, values)) in trace.rows.iter().zip(&mut series.rows) {
+        // Once a period, with the last host of it.
+        let is_last = row.host + 1 == hosts.len();
+        let latency = is_last.then(|| trace.latency_s((*at_s - period_s, *at_s), tells)).flatten();
+        values.insert(0, latency.map(|seconds| 1e3 * seconds));
+    }
+    series
 }

@@ -1,74 +1,57 @@
 //! The study as the harness makes it: each experiment on the virtual clock, or in real time.
 
 use super::live::Live;
-use super::{FIGURES, Setting, fio, judge, record, scaled, way_of};
-use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
-use crate::published::{self, PublishedError, Result, Scratch, Workplace};
+use super::{FIGURES, Setting, fio, record, scaled, way_of};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run};
+use crate::published::{At, AtWork, Bed, PublishedError, Result, Scratch};
 use evenkeel_core::random::Seed;
 use evenkeel_core::share::experiment::{Experiment, experiments};
 use evenkeel_core::share::simulation::run as simulate;
-use evenkeel_os::clock::unix_time;
 
-/// The study, on the virtual clock or in real time.
-pub struct Shares<'a> {
-    workplace: Workplace<'a>,
-    plan: Plan,
-    setting: Setting,
-    /// In real time, once it is prepared.
-    scratch: Option<Scratch>,
+pub type Shares<'a> = AtWork<'a, Hosts>;
+
+/// Where hosts in real time have their files; on the virtual clock there are none.
+pub struct Hosts(Option<Scratch>);
+
+fn experiment(setting: Setting, part: &Part) -> Result<Experiment> {
+    let found = experiments().into_iter().find(|experiment| experiment.name == part.name);
+    let unknown = || PublishedError::wrong(format!("there is no experiment {:?}", part.name));
+    Ok(scaled(&found.ok_or_else(unknown)?, setting))
 }
 
-impl<'a> Shares<'a> {
-    pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting = published::setting(plan)?;
-        Ok(Self { workplace, plan: plan.clone(), setting, scratch: None })
-    }
+impl Bed for Hosts {
+    type Setting = Setting;
+    const FIGURES: &'static [Figure] = &FIGURES;
 
-    fn experiment(&self, part: &Part) -> Result<Experiment> {
-        let found = experiments().into_iter().find(|experiment| experiment.name == part.name);
-        let unknown = || PublishedError::wrong(format!("there is no experiment {:?}", part.name));
-        Ok(scaled(&found.ok_or_else(unknown)?, self.setting))
-    }
-}
-
-impl Study for Shares<'_> {
-    type Error = PublishedError;
-
-    fn figures(&self) -> &'static [Figure] {
-        &FIGURES
-    }
-
-    fn takes_s(&self, part: &Part, _: &[String]) -> f64 {
-        let lasts_s = self.experiment(part).map_or(0.0, |experiment| experiment.duration_s);
-        if self.setting.live { lasts_s } else { 0.0 }
-    }
-
-    fn prepare(&mut self, _: &Part, _: Notify<'_>) -> Result<()> {
-        if self.setting.live {
-            fio::check()?;
-            self.scratch = Some(Scratch::of_study(&self.workplace, &self.plan.private_name())?);
+    fn put_up(at: &At<'_, Setting>, _: Notify<'_>) -> Result<Self> {
+        if !at.setting.live {
+            return Ok(Self(None));
         }
-        Ok(())
+        fio::check()?;
+        Ok(Self(Some(Scratch::of_study(&at.workplace, &at.plan.private_name())?)))
     }
 
-    fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
-        let experiment = self.experiment(order.part)?;
-        let way = way_of(order)?;
-        let period_s = self.setting.period_s;
-        let started_unix_s = unix_time().as_secs();
-        let trace = match &self.scratch {
-            None => Some(simulate(&experiment.scenario(way, period_s, Seed(self.plan.seed)))),
+    fn takes_s(setting: &Setting, part: &Part, _: &[String]) -> f64 {
+        let lasts_s = experiment(*setting, part).map_or(0.0, |experiment| experiment.duration_s);
+        if setting.live { lasts_s } else { 0.0 }
+    }
+
+    fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
+        let experiment = &experiment(at.setting, order.part)?;
+        let (way, period_s) = (way_of(order)?, at.setting.period_s);
+        let trace = match &self.0 {
+            None => Some(simulate(&experiment.scenario(way, period_s, Seed(at.plan.seed)))),
             Some(scratch) => {
                 tell(Event::Step(format!("{}, {:.0} s", order.name(), experiment.duration_s)));
                 let scratch = scratch.inside(&order.name())?;
-                let (seed, folder) = (self.plan.seed, scratch.path());
-                Live { experiment: &experiment, way, period_s, seed, folder }.run(&self.workplace)?
+                let (seed, folder) = (at.plan.seed, scratch.path());
+                Live { experiment, way, period_s, seed, folder }.run(&at.workplace)?
             }
         };
-        Ok(trace.map(|trace| Run { started_unix_s, ..record(&experiment, &trace, period_s) }))
+        Ok(trace.map(|trace| record(experiment, &trace, period_s)))
     }
 
-    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
-        judge(plan, self.setting, runs)
+    fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
+        super::judge(plan, *setting, runs)
     }
 }

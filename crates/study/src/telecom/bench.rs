@@ -1,153 +1,102 @@
-//! What all runs do: records into rows, and files held against tables.
+//! The private server of the study, and what all runs do: records into rows, and files held against tables.
 
-use super::bed::Bed;
-use super::files::{DayFile, Files};
-use super::record::Method;
+use super::files::{DayFile, Files, Plan, inputs};
+use super::record::{Setting, Way};
 use crate::harness::Run;
-use crate::published::{PublishedError, Result, Workplace};
+use crate::published::{PrivateServer, PublishedError, Result, Watch, timed};
 use evenkeel_haul::audit::{AfterLoad, Audit, Report};
 use evenkeel_haul::convert::Duplicates;
-use evenkeel_haul::load::{Indexes, Job, Options, Warnings};
-use evenkeel_haul::table::Table;
-use evenkeel_haul::{HaulError, Progress, Step};
-use evenkeel_os::clock::monotonic;
+use evenkeel_haul::load::Indexes;
 use evenkeel_os::stop::Stop;
-use evenkeel_site::server::Target;
-use std::path::PathBuf;
+use evenkeel_site::server::{Control, Target};
 use std::sync::atomic::AtomicU64;
 
-pub(super) const TABLE: &str = "calls";
-/// Bytes of a file in one transaction, as `evenkeel cdr load` has it.
-pub(super) const PART_BYTES: u64 = 32 << 20;
-
 /// Where runs are made.
-pub(super) struct Bench<'a> {
-    pub workplace: Workplace<'a>,
-    pub files: &'a Files,
-    pub bed: &'a mut Bed,
-    pub name: String,
+pub struct Bench {
+    pub files: Files,
+    pub(super) server: PrivateServer,
+    /// The server with the database that every run makes anew.
+    pub target: Target,
+    pub setting: Setting,
+    pub is_tuned: bool,
+    pub stop: Stop,
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct Plan {
-    pub way: Method,
-    pub indexes: Indexes,
-    pub part_bytes: u64,
-}
-
-pub(super) struct Took {
-    pub rows: u64,
-    pub seconds: f64,
-    /// Of these for indexes that came after the rows.
-    pub index_s: f64,
-}
-
-impl Plan {
-    /// One as `evenkeel cdr load` makes it.
-    pub fn of(way: Method, indexes: Indexes) -> Self {
-        Self { way, indexes, part_bytes: PART_BYTES }
-    }
-}
-
-impl Files {
-    /// The table of the records: the published one had indexes; ours are of who called, who was called, and when.
-    pub fn table(&self, way: Method) -> Result<Table> {
-        let indexes = ["calling", "called", "start"].map(|name| vec![name.to_owned()]);
-        let made = Table::of(&self.layout.layout, 0, TABLE, way.engine(), &indexes);
-        Ok(made.map_err(HaulError::from)?)
+impl Bench {
+    /// Gives the server these settings, which takes a restart where they are others, and an empty database.
+    pub fn make_ready(&mut self, is_tuned: bool) -> Result<()> {
+        if self.is_tuned != is_tuned {
+            self.server.restart(self.setting.server(is_tuned), &self.stop)?;
+            self.is_tuned = is_tuned;
+        }
+        self.target = self.server.emptied("telecom", &self.stop)?;
+        Ok(())
     }
 
-    /// Loads records; `sent` counts the bytes that went to the server.
-    pub fn load(
-        &self,
-        stop: &Stop,
-        target: &Target,
-        (plan, inputs): (Plan, Vec<PathBuf>),
-        sent: &AtomicU64,
-    ) -> Result<Took> {
-        let rejects = self.scratch.path().join("rejects");
-        let job = Job {
-            file: &self.layout,
-            inputs,
-            target,
-            tables: vec![self.table(plan.way)?],
-            rejects: &rejects,
-            duplicates: Duplicates::Keep,
-            options: Options {
-                connections: 1,
-                indexes: plan.indexes,
-                part_bytes: plan.part_bytes,
-                warnings: Warnings::End,
-                again: false,
-            },
-            sent,
-            stop,
-        };
-        let (began, mut indexes_at) = (monotonic(), None);
-        let loaded = job.run(&mut |progress: &Progress| {
-            if progress.step == Step::Indexes {
-                indexes_at.get_or_insert(monotonic());
-            }
-        })?;
-        let over = monotonic();
-        let index_s = indexes_at.map_or(0.0, |at| (over - at).as_secs_f64());
-        Ok(Took { rows: loaded.tally.lines.iter().sum(), seconds: (over - began).as_secs_f64(), index_s })
-    }
-}
-
-impl Bench<'_> {
-    /// Loads records; `sent` counts the bytes that went to the server.
-    pub fn load(&self, plan: Plan, inputs: Vec<PathBuf>, sent: &AtomicU64) -> Result<Took> {
-        self.files.load(self.workplace.stop, &self.bed.target()?, (plan, inputs), sent)
+    pub fn control(&self) -> Result<Control> {
+        Ok(Control::connect_until(&self.target, &self.stop)?)
     }
 
-    /// Loads all days, for runs that are about what comes after.
-    pub fn fill(&self, days: &[DayFile]) -> Result<u64> {
-        let inputs = days.iter().map(DayFile::input).collect();
-        Ok(self.load(Plan::of(Method::Tuned, Indexes::Before), inputs, &AtomicU64::new(0))?.rows)
+    pub(super) fn watch(&self) -> Result<Watch> {
+        Ok(Watch::begin([self.server.pid()?]))
     }
 
-    /// Holds the files of these days against tables, and notes how many records that were; seconds.
-    pub fn audit(&self, days: &[DayFile], tables: &[String], run: &mut Run) -> Result<f64> {
-        let began = monotonic();
-        let target = self.bed.target()?;
+    /// Loads days; the rows, and seconds for indexes that came after them.
+    pub fn load(&self, way: Way, indexes: Indexes, days: &[DayFile]) -> Result<(u64, f64)> {
+        // As `evenkeel cdr load` has it.
+        let plan = Plan { way, indexes, part_bytes: 32 << 20 };
+        self.files.load((&self.stop, &self.target), plan, days, &AtomicU64::new(0))
+    }
+
+    /// Holds the files of these days against tables, and notes how many records that were, and seconds.
+    pub fn audit(&self, days: &[DayFile], tables: &[&str], run: &mut Run) -> Result<f64> {
         let audit = Audit {
             file: &self.files.layout,
             record_type: 0,
-            inputs: days.iter().map(DayFile::input).collect(),
-            target: &target,
-            tables: tables.to_vec(),
+            inputs: inputs(days),
+            target: &self.target,
+            tables: tables.iter().map(|table| (*table).to_owned()).collect(),
             rejects: None,
             duplicates: Duplicates::Keep,
             // These tables alone are read, and nothing is left out.
             after: Some(AfterLoad { before: Vec::new(), others: false, dispatched: false, keyed: true }),
             names: 3,
             scratch: self.files.scratch.path(),
-            stop: self.workplace.stop,
+            stop: &self.stop,
         };
-        let report = audit.run(&|_| {})?;
-        check(&self.name, &report)?;
-        let before = run.figure("records").unwrap_or(0.0);
-        run.set("records", before + report.records as f64);
-        Ok((monotonic() - began).as_secs_f64())
+        let (report, seconds) = timed(|| Ok(audit.run(&|_| {})?))?;
+        check(&report)?;
+        run.set("records", run.figure("records").unwrap_or(0.0) + report.records as f64);
+        run.set("audit_s", seconds);
+        Ok(seconds)
+    }
+}
+
+/// Notes how long a run took, of what was used meanwhile that of each row, and what others took.
+pub fn note(run: &mut Run, seconds: f64, rows: u64, watch: &Watch) {
+    let (used, rows) = (watch.end(), rows.max(1) as f64);
+    run.set("seconds", seconds);
+    run.set("rows_per_s", rows / seconds);
+    run.set("cpu_us_per_row", used.first_s.map(|server_s| 1e6 * server_s / rows));
+    used.note(run);
+}
+
+/// Refuses a number of records that is not that of all of them.
+pub fn all(done: &str, records: u64, of: u64) -> Result<()> {
+    match records == of {
+        true => Ok(()),
+        false => Err(PublishedError::wrong(format!("{records} of {of} records were {done}"))),
     }
 }
 
 /// Whether each record is stored once.
-pub(super) fn check(run: &str, report: &Report) -> Result<()> {
+fn check(report: &Report) -> Result<()> {
     if report.total() == 0 && report.rows == report.records {
         return Ok(());
     }
-    let found: Vec<String> = report.found.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    let first =
-        report.findings.first().map(|first| format!("; the first is {}", first.key)).unwrap_or_default();
+    let found: String = report.found.iter().map(|(kind, count)| format!("{count} {kind}, ")).collect();
     Err(PublishedError::with_hint(
-        format!(
-            "the audit of {run} found {} of {} records and {} rows{first}",
-            if found.is_empty() { "a difference".to_owned() } else { found.join(", ") },
-            report.records,
-            report.rows
-        ),
+        format!("the audit found {found}{} records and {} rows", report.records, report.rows),
         "this is a defect of Evenkeel or of the server: keep the study's folder, and report it",
     ))
 }
@@ -177,17 +126,14 @@ mod tests {
 
     #[test]
     fn a_load_that_lost_a_record_ends_the_study_in_words_and_one_that_is_whole_does_not() {
-        assert!(check("load-tuned-after-r1", &report(100, &[])).is_ok());
-        let error = check("load-tuned-after-r1", &report(99, &[(Kind::Lost, 1)])).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the audit of load-tuned-after-r1 found 1 lost of 100 records and 99 rows"
-        );
+        assert!(check(&report(100, &[])).is_ok());
+        let error = check(&report(99, &[(Kind::Lost, 1)])).unwrap_err();
+        assert_eq!(error.to_string(), "the audit found 1 lost, 100 records and 99 rows");
         assert!(error.hint().is_some_and(|hint| hint.contains("report it")));
-        let doubled = check("r", &report(101, &[(Kind::Doubled, 1)])).unwrap_err();
+        let doubled = check(&report(101, &[(Kind::Doubled, 1)])).unwrap_err();
         assert!(doubled.to_string().contains("1 doubled"), "{doubled}");
         assert!(
-            check("r", &report(99, &[])).is_err(),
+            check(&report(99, &[])).is_err(),
             "a record without a row is one even where nothing was named"
         );
     }

@@ -1,20 +1,15 @@
 //! The telecom study: call records exported, converted, loaded, dispatched and audited, each beside the published figure.
 //!
-//! `study` is what the harness makes: `bed` is the private server, `files` the records, `bench` loads and audits them; `runs`, `crash`
-//! and `days` are runs, `machine` looks at the machine meanwhile.
-//!
-//! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which
-//! figures a run has, `judge` what the runs say of the published findings,
-//! `references` the published figures themselves.
+//! `study` is what the harness makes: `files` are the records, `bench` is the private server with what all runs do; `runs`, `crash` and
+//! `days` are runs. All else is pure: `record` is the setting in its plan, `parts` which runs there are, `figures` which figures a run
+//! has, `judge` what the runs say of the published claims, `references` the published figures themselves.
 
-mod bed;
 mod bench;
 mod crash;
 mod days;
 pub mod figures;
 mod files;
 mod judge;
-mod machine;
 pub mod parts;
 pub mod record;
 mod references;
@@ -22,8 +17,6 @@ mod runs;
 mod study;
 #[cfg(test)]
 mod tests;
-pub mod time;
-mod words;
 
 pub use judge::judge;
 pub use study::Telecom;

@@ -4,41 +4,27 @@ use super::parts::{DAYS, DISPATCH, EXPORT, LOAD};
 use super::record::PUBLISHED_RECORDS;
 use crate::harness::Reference;
 
-const DAY: f64 = PUBLISHED_RECORDS as f64;
-const DAY_MB: f64 = 22_000.0;
-const MINUTE: f64 = 60.0;
-const HOUR: f64 = 3_600.0;
+/// Part, words, days of records, minutes, and further figures.
+type Row = (&'static str, &'static str, f64, f64, &'static [(&'static str, f64)]);
+
+const ROWS: [Row; 10] = [
+    (EXPORT, "one thread, from the old database", 1.0, 105.0, &[("mb_per_s", 22_000.0 / (105.0 * 60.0))]),
+    (LOAD, "InnoDB untuned, more than a day, so that rows per second are fewer", 1.0, 1_440.0, &[]),
+    (LOAD, "InnoDB tuned", 1.0, 752.0, &[]),
+    (LOAD, "InnoDB plugin, indexes after", 1.0, 149.0, &[("load_s", 42.0 * 60.0), ("index_s", 107.0 * 60.0)]),
+    (LOAD, "MyISAM, indexes after", 1.0, 79.0, &[("load_s", 51.0 * 60.0), ("index_s", 28.0 * 60.0)]),
+    (LOAD, "the old database", 1.0, 480.0, &[]),
+    (DISPATCH, "stored procedures, by one of its figures", 3.0, 57.0, &[]),
+    (DISPATCH, "stored procedures, by the other one", 3.0, 200.0, &[]),
+    (DAYS, "three days, separators added", 3.0, 920.0, &[]),
+    (DAYS, "three days, separators from the source (3 h 20 min less)", 3.0, 720.0, &[]),
+];
 
 pub(super) fn references() -> Vec<Reference> {
-    let rate = |part: &str, words: &str, records: f64, seconds: f64| Reference {
-        part: part.to_owned(),
-        words: words.to_owned(),
-        figures: vec![("seconds".to_owned(), seconds), ("rows_per_s".to_owned(), records / seconds)],
+    let reference = |(part, words, days, minutes, more): Row| {
+        let rows = days * PUBLISHED_RECORDS as f64;
+        let times = [("seconds", 60.0 * minutes), ("rows_per_s", rows / (60.0 * minutes))];
+        Reference::of(part, words, times.into_iter().chain(more.iter().copied()))
     };
-    let export_s = HOUR + 45.0 * MINUTE;
-    let mut export = rate(EXPORT, "one thread, from the old database", DAY, export_s);
-    export.figures.push(("mb_per_s".to_owned(), DAY_MB / export_s));
-    vec![
-        export,
-        rate(LOAD, "InnoDB untuned, more than a day, so that rows per second are fewer", DAY, 24.0 * HOUR),
-        rate(LOAD, "InnoDB tuned", DAY, 12.0 * HOUR + 32.0 * MINUTE),
-        with_indexes("InnoDB plugin, indexes after", 42.0 * MINUTE, 107.0 * MINUTE),
-        with_indexes("MyISAM, indexes after", 51.0 * MINUTE, 28.0 * MINUTE),
-        rate(LOAD, "the old database", DAY, 8.0 * HOUR),
-        rate(DISPATCH, "stored procedures, by one of its figures", 3.0 * DAY, 57.0 * MINUTE),
-        rate(DISPATCH, "stored procedures, by the other one", 3.0 * DAY, 200.0 * MINUTE),
-        rate(DAYS, "three days, separators added", 3.0 * DAY, 15.0 * HOUR + 20.0 * MINUTE),
-        rate(DAYS, "three days, separators from the source (3 h 20 min less)", 3.0 * DAY, 12.0 * HOUR),
-    ]
-}
-
-fn with_indexes(words: &str, load_s: f64, index_s: f64) -> Reference {
-    let seconds = load_s + index_s;
-    let figures =
-        [("seconds", seconds), ("rows_per_s", DAY / seconds), ("load_s", load_s), ("index_s", index_s)];
-    Reference {
-        part: LOAD.to_owned(),
-        words: words.to_owned(),
-        figures: figures.map(|(name, value)| (name.to_owned(), value)).to_vec(),
-    }
+    ROWS.into_iter().map(reference).collect()
 }

@@ -1,132 +1,95 @@
 //! A load of one day, a table as files, and all days from one table to a table for each.
 
-use super::bench::{Bench, Plan, TABLE};
-use super::machine::Watch;
-use super::record::{Method, Tuning};
+use super::bench::{Bench, all, note};
+use super::files::{DayFile, TABLE};
+use super::record::{TUNED, Way};
 use crate::harness::Run;
-use crate::published::{PublishedError, Result};
-use evenkeel_haul::dispatch::{Day, Job, NamePattern, dispatch};
+use crate::published::{PublishedError, Result, While, timed};
+use evenkeel_haul::dispatch::{Job, NamePattern, dispatch};
 use evenkeel_haul::export::{Export, verify};
 use evenkeel_haul::load::Indexes;
-use evenkeel_os::clock::monotonic;
-use evenkeel_site::server::Control;
-use std::sync::atomic::AtomicU64;
 
-/// Records that one transaction moves, as many as `evenkeel cdr dispatch` moves unless told otherwise.
-const BATCH: u64 = 1_000_000;
-/// More days than a file of one day has by any mistake.
-const DAYS_MAX: usize = 400;
-
-/// The procedure by which the published study did it.
-const PROCEDURE: &str = include_str!("move_day.sql");
-
-impl Bench<'_> {
-    pub fn load_run(&mut self, way: Method, indexes: Indexes) -> Result<Run> {
-        self.bed.make_ready(way.tuning(), &self.workplace)?;
+impl Bench {
+    pub fn load_run(&mut self, way: Way, indexes: Indexes) -> Result<Run> {
+        self.make_ready(way.is_tuned)?;
         let (mut run, days) = (Run::default(), &self.files.days[..1]);
-        let watch = Watch::begin(self.bed);
-        let took = self.load(Plan::of(way, indexes), vec![days[0].input()], &AtomicU64::new(0))?;
-        watch.end(self.bed, took.rows, &mut run);
-        run.set("seconds", took.seconds);
-        run.set("rows_per_s", took.rows as f64 / took.seconds);
-        run.set("load_s", took.seconds - took.index_s);
-        if indexes == Indexes::After {
-            run.set("index_s", took.index_s);
-        }
-        run.set("bytes_per_row", self.bed.bytes(TABLE)?.map(|bytes| bytes / took.rows.max(1) as f64));
-        let audit_s = self.audit(days, &[TABLE.to_owned()], &mut run)?;
-        run.set("audit_s", audit_s);
+        let watch = self.watch()?;
+        let ((rows, index_s), seconds) = timed(|| self.load(way, indexes, days))?;
+        note(&mut run, seconds, rows, &watch);
+        run.set("load_s", seconds - index_s);
+        run.set("index_s", Some(index_s).filter(|_| indexes == Indexes::After));
+        let mut control = self.control()?;
+        control.query(&format!("ANALYZE TABLE {TABLE}"))?;
+        let bytes = control.query_value(&format!(
+            "SELECT DATA_LENGTH + INDEX_LENGTH FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{TABLE}'"
+        ))?;
+        let bytes: Option<f64> = bytes.and_then(|bytes| bytes.parse().ok());
+        run.set("bytes_per_row", bytes.map(|bytes| bytes / rows.max(1) as f64));
+        self.audit(days, &[TABLE], &mut run)?;
         Ok(run)
     }
 
     /// Fills the table with a day, audits it, and exports it; the files are checked.
     pub fn export_run(&mut self) -> Result<Run> {
-        self.bed.make_ready(Tuning::Tuned, &self.workplace)?;
+        self.make_ready(true)?;
         let (mut run, days) = (Run::default(), &self.files.days[..1]);
-        let rows = self.fill(days)?;
-        self.audit(days, &[TABLE.to_owned()], &mut run)?;
-        let (target, into) = (self.bed.target()?, self.files.scratch.inside("export")?);
+        let (rows, _) = self.load(TUNED, Indexes::Before, days)?;
+        self.audit(days, &[TABLE], &mut run)?;
+        let into = self.files.scratch.inside("export")?;
         let export = Export {
-            target: &target,
+            target: &self.target,
             tables: &[TABLE.to_owned()],
             into: &into.path().join("day"),
             connections: 1,
-            stop: self.workplace.stop,
+            stop: &self.stop,
         };
-        let watch = Watch::begin(self.bed);
-        let began = monotonic();
-        let exported = export.run(&|_| {})?;
-        let seconds = (monotonic() - began).as_secs_f64();
-        watch.end(self.bed, rows, &mut run);
-        let (mut bytes, mut written) = (0, 0);
+        let watch = self.watch()?;
+        let (exported, seconds) = timed(|| Ok(export.run(&|_| {})?))?;
+        note(&mut run, seconds, rows, &watch);
         for table in &exported.tables {
-            bytes += table.files.iter().map(|file| file.bytes).sum::<u64>();
-            written += table.rows;
-            if let Some(fault) = verify(export.into, table, self.workplace.stop)?.first() {
-                return Err(PublishedError::wrong(format!("{}: {}: {}", self.name, fault.of, fault.what)));
+            if let Some(fault) = verify(export.into, table, &self.stop)?.first() {
+                return Err(PublishedError::wrong(format!("{}: {}", fault.of, fault.what)));
             }
         }
-        if written != rows {
-            return Err(PublishedError::wrong(format!(
-                "{}: {written} of {rows} rows were exported",
-                self.name
-            )));
-        }
-        run.set("seconds", seconds);
-        run.set("rows_per_s", rows as f64 / seconds);
-        run.set("mb_per_s", bytes as f64 / 1e6 / seconds);
+        all("exported", exported.tables.iter().map(|table| table.rows).sum(), rows)?;
+        let files = exported.tables.iter().flat_map(|table| &table.files);
+        run.set("mb_per_s", files.map(|file| file.bytes).sum::<u64>() as f64 / 1e6 / seconds);
         Ok(run)
     }
 
     /// Fills the table with all days, and dispatches them.
     pub fn dispatch_run(&mut self, way: &str) -> Result<Run> {
-        self.bed.make_ready(Tuning::Tuned, &self.workplace)?;
-        let mut run = Run::default();
-        self.fill(&self.files.days)?;
-        let watch = Watch::begin(self.bed);
-        let began = monotonic();
-        let records = if way == "procedure" { self.call_procedure()? } else { self.dispatch()? };
-        let seconds = (monotonic() - began).as_secs_f64();
-        watch.end(self.bed, records, &mut run);
-        run.set("seconds", seconds);
-        run.set("rows_per_s", records as f64 / seconds);
-        if records != self.files.records() {
-            let text = format!("{records} of {} records were dispatched", self.files.records());
-            return Err(PublishedError::wrong(format!("{}: {text}", self.name)));
-        }
-        let audit_s = self.audit(&self.files.days, &[TABLE.to_owned(), format!("{TABLE}_*")], &mut run)?;
-        run.set("audit_s", audit_s);
+        self.make_ready(true)?;
+        let (mut run, days) = (Run::default(), &self.files.days);
+        let (rows, _) = self.load(TUNED, Indexes::Before, days)?;
+        let watch = self.watch()?;
+        let dispatch = || if way == "procedure" { self.call_procedure() } else { self.dispatch() };
+        let (records, seconds) = timed(dispatch)?;
+        note(&mut run, seconds, records, &watch);
+        all("dispatched", records, rows)?;
+        self.audit(days, &[TABLE, &format!("{TABLE}_*")], &mut run)?;
         Ok(run)
     }
 
-    /// Moves what is in the table to the tables of its days; how many records.
+    /// Moves what is in the table to the tables of its days, as `evenkeel cdr dispatch` does; how many records.
     pub fn dispatch(&self) -> Result<u64> {
-        let job = Job {
-            table: TABLE.to_owned(),
-            by: "start".to_owned(),
-            names: NamePattern::parse("{table}_{day}", TABLE)?,
-            batch: BATCH,
-            audit: false,
-            days_max: DAYS_MAX,
-        };
-        let mut control = Control::connect_until(&self.bed.target()?, self.workplace.stop)?;
-        Ok(dispatch(&mut control, &job, &mut |_| {})?.records)
+        let names = NamePattern::parse("{table}_{day}", TABLE)?;
+        let (table, by) = (TABLE.to_owned(), "start".to_owned());
+        let job = Job { table, by, names, batch: 1_000_000, audit: false, days_max: 400 };
+        Ok(dispatch(&mut self.control()?, &job, &mut |_| {})?.records)
     }
 
-    /// The same by the procedure, called for each day.
+    /// The same by a procedure that is called for each day, as published.
     fn call_procedure(&self) -> Result<u64> {
-        let mut control = Control::connect_until(&self.bed.target()?, self.workplace.stop)?;
+        let mut control = self.control()?;
         control.exec("DROP PROCEDURE IF EXISTS move_day")?;
-        control.exec(PROCEDURE)?;
+        control.exec(include_str!("move_day.sql"))?;
         let mut records = 0;
-        for file in &self.files.days {
-            let day = Day::parse(&file.day).ok_or_else(|| PublishedError::unreadable("day"))?;
-            control.exec(&format!(
-                "CALL move_day('{TABLE}', 'start', '{day}', '{TABLE}_{}', @moved)",
-                file.day
-            ))?;
-            let moved = control.query_value("SELECT @moved")?;
-            records += moved.and_then(|moved| moved.parse::<u64>().ok()).unwrap_or(0);
+        for DayFile { day, .. } in &self.files.days {
+            control.exec(&format!("CALL move_day('{day}', '{TABLE}_{day}', @moved)"))?;
+            let moved = control.query_value("SELECT @moved")?.unwrap_or_default();
+            records += moved.parse::<u64>().doing(|| "reading how many records were moved")?;
         }
         Ok(records)
     }

@@ -1,99 +1,67 @@
 //! The study as the harness makes it: runs of all parts on a private server.
 
-use super::bed::Bed;
 use super::bench::Bench;
-use super::days::Source;
 use super::figures::FIGURES;
 use super::files::Files;
 use super::parts::{CRASH, DAYS, DISPATCH, EXPORT, LOAD};
-use super::record::{Method, Setting};
-use super::time;
-use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
-use crate::published::{self, PublishedError, Result, Scratch, While, Workplace, not_running};
-use evenkeel_core::random::Seed;
+use super::record::{Setting, WAYS, Way};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run};
+use crate::published::{At, AtWork, Bed, PrivateServer, PublishedError, Result};
 use evenkeel_haul::load::Indexes;
-use evenkeel_os::clock::unix_time;
+use evenkeel_site::sandbox::SandboxSpec;
 
-/// A run that others on the machine disturbed is measured so often again, of a third of all runs at most.
-const RETRIES: u32 = 1;
+pub type Telecom<'a> = AtWork<'a, Bench>;
 
-/// The study, whose server starts when the first run needs it.
-pub struct Telecom<'a> {
-    workplace: Workplace<'a>,
-    plan: Plan,
-    setting: Setting,
-    made: Option<(Bed, Files)>,
-}
+impl Bed for Bench {
+    type Setting = Setting;
+    const FIGURES: &'static [Figure] = &FIGURES;
 
-impl<'a> Telecom<'a> {
-    pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting = published::setting(plan)?;
-        Ok(Self { workplace, plan: plan.clone(), setting, made: None })
-    }
-
-    fn measured(&mut self, order: &Order<'_>) -> Result<Run> {
-        let (bed, files) = self.made.as_mut().ok_or_else(not_running)?;
-        let mut bench = Bench { workplace: self.workplace, files, bed, name: order.name() };
-        let way = || Method::from_name(order.level("way")).ok_or_else(|| PublishedError::unreadable("way"));
-        match order.part.name.as_str() {
-            LOAD => {
-                let after = order.level("indexes") == "after";
-                bench.load_run(way()?, if after { Indexes::After } else { Indexes::Before })
-            }
-            CRASH => bench.crash_run(way()?),
-            DISPATCH => bench.dispatch_run(order.level("way")),
-            DAYS => {
-                let source = Source::from_name(order.level("source"));
-                bench.days_run(source.ok_or_else(|| PublishedError::unreadable("source"))?)
-            }
-            EXPORT => bench.export_run(),
-            _ => Err(PublishedError::unreadable("part")),
-        }
-    }
-}
-
-impl Study for Telecom<'_> {
-    type Error = PublishedError;
-
-    fn figures(&self) -> &'static [Figure] {
-        &FIGURES
-    }
-
-    fn retries(&self) -> u32 {
-        RETRIES
-    }
-
-    fn takes_s(&self, part: &Part, levels: &[String]) -> f64 {
-        time::takes_s(&self.setting, part, levels)
-    }
-
-    fn prepare(&mut self, _: &Part, tell: Notify<'_>) -> Result<()> {
-        if self.made.is_some() {
-            return Ok(());
-        }
-        let (setting, own) = (&self.setting, self.plan.private_name());
-        // What a killed study left there would pass for work that is done.
-        drop(Scratch::of_study(&self.workplace, &own)?);
-        let scratch = Scratch::of_study(&self.workplace, &own)?;
-        let size = (setting.records, setting.days);
-        let files = Files::make(&self.workplace, scratch, size, Seed(self.plan.seed), tell)?;
+    fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        let files = Files::make(at, tell)?;
         tell(Event::Step("starting a private server".to_owned()));
-        let bed = Bed::start(&self.workplace, &own, setting.pool_mib)?;
-        self.made = Some((bed, files));
-        Ok(())
+        let mut spec = SandboxSpec::new(at.workplace.home, at.plan.private_name());
+        spec.settings = at.setting.server(true).into_iter().collect();
+        let server = PrivateServer::up(&at.workplace, &spec)?;
+        let (target, setting) = (server.sandbox.target(), at.setting.clone());
+        Ok(Self { files, server, target, setting, is_tuned: true, stop: at.workplace.stop.clone() })
     }
 
-    fn run(&mut self, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
-        let started_unix_s = unix_time().as_secs();
-        match self.measured(order) {
-            Ok(run) => Ok(Some(Run { started_unix_s, ..run })),
-            // Whatever was under way then ended because somebody asked to stop.
-            Err(_) if self.workplace.stop.is_set() => Ok(None),
-            Err(error) => Err(error).doing(|| format!("measuring {}", order.name())),
-        }
+    /// By what was measured on two cores; where data outgrow memory it can be more.
+    fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
+        let (day, all) = (setting.records as f64 / 1e6, setting.all() as f64 / 1e6);
+        let level = |place: usize| levels.get(place).map_or("", String::as_str);
+        let records_s = match (part.name.as_str(), level(0), level(1)) {
+            // Once indexes outgrow its pool each record is dearer.
+            (LOAD, "untuned", "before") => day * (66.0 + 60.0 * (day / 0.05).max(1.0).log2()),
+            (LOAD, _, "before") => 31.0 * day,
+            (LOAD, ..) => 21.0 * day,
+            (CRASH, ..) => 66.0 * day + 3.0,
+            (DISPATCH, ..) => 56.0 * all,
+            (DAYS, ..) => 66.0 * all,
+            _ => 36.0 * day,
+        };
+        // A server that starts with other settings, and a database that is made anew.
+        3.0 + records_s
     }
 
-    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
-        super::judge(plan, &self.setting, runs)
+    fn run(&mut self, _: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
+        let name = order.level("way");
+        let way = || -> Result<Way> {
+            WAYS.into_iter().find(|way| way.name == name).ok_or_else(|| PublishedError::unreadable("way"))
+        };
+        let run = match order.part.name.as_str() {
+            LOAD if order.level("indexes") == "after" => self.load_run(way()?, Indexes::After),
+            LOAD => self.load_run(way()?, Indexes::Before),
+            CRASH => self.crash_run(way()?),
+            DISPATCH => self.dispatch_run(name),
+            DAYS => self.days_run(order.level("source")),
+            EXPORT => self.export_run(),
+            _ => Err(PublishedError::unreadable("part")),
+        };
+        run.map(Some)
+    }
+
+    fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
+        super::judge(plan, setting, runs)
     }
 }

@@ -98,12 +98,7 @@ pub fn falling() -> Vec<Run> {
 
 /// A mix that does not fall.
 pub fn flat() -> Vec<Run> {
-    shopping([
-        (Treatment::Direct, [400.0, 1_000.0, 980.0]),
-        (Treatment::Unlimited, [350.0, 900.0, 890.0]),
-        (Treatment::Reflection, [350.0, 900.0, 900.0]),
-        (Treatment::Evenkeel, [350.0, 900.0, 900.0]),
-    ])
+    shopping(Treatment::ALL.map(|way| (way, [350.0, 900.0, 890.0])))
 }
 
 /// Ranges read again: the pool misses four times as many pages at 64 clients.

@@ -1,12 +1,9 @@
-//! The server during the measured phase of a point: the machine by a sampler, the server's status and the guard's CPU time at both
-//! ends.
+//! The server during the measured phase of a point: the machine by a sampler, the server's status and CPU times at both ends.
 
-use crate::published::{Result, While};
+use crate::published::{Result, Watch, While};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
-use evenkeel_sense::Domain;
-use evenkeel_sense::cpu::{CpuReading, CpuUse};
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_sense::status::{StatusReading, StatusUse};
 use evenkeel_site::server::{Control, StatusOf, Target};
@@ -18,7 +15,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 
 pub struct Observer {
     sampler: Sampler,
-    ends: JoinHandle<Ends>,
+    ends: JoinHandle<(Option<StatusUse>, Option<f64>)>,
     stop: Stop,
 }
 
@@ -29,13 +26,6 @@ pub struct Seen {
     pub status: Option<StatusUse>,
     /// CPU of the others on the machine, percent of the whole machine: of whoever is neither server nor guard nor clients.
     pub other_load_percent: Option<f64>,
-}
-
-#[derive(Default)]
-struct Ends {
-    status: Option<StatusUse>,
-    /// CPUs that the guard used; none without a guard, `None` where that cannot be seen.
-    guard_cpus: Option<f64>,
 }
 
 impl Observer {
@@ -50,18 +40,16 @@ impl Observer {
         (plan.delay, plan.duration) = (delay, measure);
         let mut control = Control::connect(target)?;
         let stop = Stop::default();
-        let stopped = stop.clone();
-        let clock = Clock::start();
+        let (stopped, server, clock) = (stop.clone(), plan.server_pid, Clock::start());
         let watch = move || {
             wait(&clock, delay, &stopped);
-            let guard_before = guard.and_then(|process| cpu_of(process, &clock));
+            let watch = Watch::begin(server.into_iter().chain(guard));
             let (before, began) = (read(&mut control), clock.now());
             wait(&clock, delay + measure, &stopped);
-            let guard_after = guard.and_then(|process| cpu_of(process, &clock));
+            let other_load_percent = watch.end().other_load_percent;
             let (after, over) = (read(&mut control), clock.now() - began);
             let status = before.zip(after).map(|(before, after)| StatusUse::between(&before, &after, over));
-            let guard_cpus = guard.map_or(Some(0.0), |_| cpus_used(&guard_before?, &guard_after?));
-            Ends { status, guard_cpus }
+            (status, other_load_percent)
         };
         let ends = std::thread::Builder::new().name("status".into()).spawn(watch);
         let ends = ends.doing(|| "starting a thread")?;
@@ -72,30 +60,9 @@ impl Observer {
     pub fn finish(self) -> Seen {
         self.stop.set();
         // A panic in it has been told already; then nothing was read.
-        let Ends { status, guard_cpus } = self.ends.join().unwrap_or_default();
-        let sense = self.sampler.finish();
-        let whole = sense.whole.as_ref();
-        let other_load_percent = whole.and_then(|whole| {
-            let capacity = whole.host.as_ref()?.capacity;
-            Some(without_guard(whole.other_load?, guard_cpus?, capacity))
-        });
-        Seen { sense, status, other_load_percent }
+        let (status, other_load_percent) = self.ends.join().unwrap_or_default();
+        Seen { sense: self.sampler.finish(), status, other_load_percent }
     }
-}
-
-/// What others used, percent of a machine of so many CPUs, less what the guard did. Both are read by clocks of their own, so that the
-/// difference may be a little below nothing.
-fn without_guard(other_percent: f64, guard_cpus: f64, capacity: f64) -> f64 {
-    (other_percent - 100.0 * guard_cpus / capacity).max(0.0)
-}
-
-fn cpu_of(process: u32, clock: &Clock) -> Option<(CpuReading, Nanos)> {
-    Some((Domain::Process(process).read()?, clock.now()))
-}
-
-fn cpus_used((before, from): &(CpuReading, Nanos), (after, to): &(CpuReading, Nanos)) -> Option<f64> {
-    let over = *to - *from;
-    Some(CpuUse::between(before, after, over)?.busy.as_secs_f64() / over.as_secs_f64())
 }
 
 fn wait(clock: &Clock, until: Nanos, stop: &Stop) {
@@ -106,16 +73,4 @@ fn wait(clock: &Clock, until: Nanos, stop: &Stop) {
 
 fn read(control: &mut Control) -> Option<StatusReading> {
     Some(StatusReading::from(&control.status_of(StatusOf::Server, &[]).ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_guard_uses_disturbs_nobody() {
-        assert_eq!(without_guard(30.0, 0.0, 2.0), 30.0, "there is none");
-        assert_eq!(without_guard(30.0, 0.5, 2.0), 5.0, "half a CPU of two is a quarter of the machine");
-        assert_eq!(without_guard(24.9, 0.5, 2.0), 0.0);
-    }
 }

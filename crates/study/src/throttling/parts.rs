@@ -1,6 +1,6 @@
 //! Which runs the study has: two workloads by way and clients, and a step by way.
 
-use super::record::{Load, Setting, Treatment};
+use super::record::{Load, Setting, StepPlan, Treatment};
 use crate::harness::{Factor, Part};
 
 /// Most clients: a private server has 2,000 connections.
@@ -18,29 +18,18 @@ pub struct Sweep {
 }
 
 pub fn of_load(load: Load, sweep: &Sweep) -> Part {
-    Part {
-        name: load.name().to_owned(),
-        title: load.words().to_owned(),
-        about: about(load).to_owned(),
-        factors: vec![ways(&sweep.ways), Factor::numeric("clients", sweep.clients.iter().copied())],
-        repeats: sweep.repeats,
-        marks: Vec::new(),
-    }
+    let factors = vec![ways(&sweep.ways), Factor::numeric("clients", sweep.clients.iter().copied())];
+    Part::new(load.name(), load.words(), about(load), factors, sweep.repeats)
 }
 
 pub fn of_step(setting: &Setting, of: &[Treatment], repeats: u32) -> Part {
-    let step = &setting.step;
-    Part {
-        name: STEP.to_owned(),
-        title: "after a step in the number of clients".to_owned(),
-        about: format!(
-            "The shopping mix with {} clients, and from {} s on with {}; runs of each: {repeats}.",
-            step.clients.0, step.before_s, step.clients.1
-        ),
-        factors: vec![ways(of)],
-        repeats,
-        marks: vec![(step.before_s, format!("{} to {} clients", step.clients.0, step.clients.1))],
-    }
+    let StepPlan { clients: (few, many), before_s, .. } = setting.step;
+    let title = "after a step in the number of clients";
+    let about = format!(
+        "The shopping mix with {few} clients, and from {before_s} s on with {many}; runs of each: {repeats}."
+    );
+    let marks = vec![(before_s, format!("{few} to {many} clients"))];
+    Part { marks, ..Part::new(STEP, title, about, vec![ways(of)], repeats) }
 }
 
 fn ways(of: &[Treatment]) -> Factor {

@@ -7,22 +7,16 @@ use super::record::{Setting, Times, Treatment};
 use super::server::Server;
 use crate::harness::Run;
 use crate::profile::times;
-use crate::published::{Guard, GuardPlan, Program, PublishedError, Result, Tick};
+use crate::published::{Guard, GuardPlan, PublishedError, Result, Tick, Workplace, begun, closed};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy};
-use evenkeel_os::clock::unix_time;
-use evenkeel_os::stop::Stop;
+use evenkeel_lab::load::{LoadPlan, LoadResult};
 use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::SensePlan;
 use evenkeel_sense::{CpuSet, Domain};
 use evenkeel_site::server::{Address, Target};
 use std::path::Path;
 
-/// A request that takes longer is given up.
-const TIMEOUT: Nanos = Nanos::from_secs(60);
-/// After the measured phase, what is under way is awaited for this long at most; it counts with the age it reached.
-const DRAIN: Nanos = Nanos::from_secs(10);
 /// The limit of a guard that never limits: more than a server has connections.
 const NO_LIMIT: u32 = 4_096;
 const DEADLOCK: u16 = 1213;
@@ -30,15 +24,13 @@ const DEADLOCK: u16 = 1213;
 /// Where points are measured.
 pub struct Bench<'a> {
     pub setting: &'a Setting,
+    pub workplace: Workplace<'a>,
     pub seed: Seed,
     pub server: &'a Server,
     pub server_cpus: CpuSet,
     pub generator_cpus: CpuSet,
     /// For the journals of guards; removed by whoever made it.
     pub scratch: &'a Path,
-    /// Set when somebody asks to stop.
-    pub stop: &'a Stop,
-    pub program: &'a dyn Program,
 }
 
 /// A guard in front of the server, or nothing.
@@ -51,7 +43,7 @@ pub struct Front {
 impl Bench<'_> {
     /// Puts up what stands between clients and server.
     pub fn front(&self, way: Treatment) -> Result<Front> {
-        let server = self.server.tcp_target()?;
+        let server = self.server.tcp_target();
         let journal = self.scratch.join("guard.jsonl");
         let _ = std::fs::remove_file(&journal);
         let Some(controller) = way.controller() else {
@@ -69,7 +61,7 @@ impl Bench<'_> {
         // A child inherits where its parent may run; we ourselves go back to where we were.
         let own = Domain::Process(std::process::id()).cpus();
         let _ = Affinity::of(&self.generator_cpus).apply();
-        let guard = self.program.guard(&plan);
+        let guard = self.workplace.program.guard(&plan);
         let _ = own.map(|own| Affinity::of(&own).apply());
         let guard = guard?;
         let address = guard.address().parse::<Address>();
@@ -83,49 +75,27 @@ impl Bench<'_> {
     }
 
     /// A load of closed clients that do not think.
-    pub fn load(
-        &self,
-        target: &Target,
-        clients: u32,
-        seed: Seed,
-        (warm_up, measure): (f64, f64),
-    ) -> Result<LoadPlan> {
-        Ok(LoadPlan {
-            target: target.clone(),
-            workload: self.server.workload()?,
-            arrivals: ArrivalPlan::Closed { clients, think: Some(Nanos::ZERO) },
-            warm_up: Nanos::from_secs_f64(warm_up),
-            warm_up_max: None,
-            measure: Nanos::from_secs_f64(measure),
-            drain: DRAIN,
-            timeout: TIMEOUT,
-            seed,
-            sessions: SessionPolicy::Pooled { max: clients },
-            protocol: Protocol::Text,
-            threads: 1,
-            cpus: self.generator_cpus.iter().map(|cpu| cpu as usize).collect(),
-            busy_poll: false,
-            request_log: None,
-            parts: None,
-        })
+    pub fn load(&self, target: &Target, clients: u32, seed: Seed, times_s: (f64, f64)) -> Result<LoadPlan> {
+        let asked = (target.clone(), self.server.workload()?);
+        let cpus = self.generator_cpus.iter().map(|cpu| cpu as usize).collect();
+        Ok(LoadPlan { cpus, ..closed(asked, clients, times_s, seed) })
     }
 
     /// Measures a point of this name; `None` where somebody asked to stop.
     pub fn point(&self, name: &str, way: Treatment, clients: u32, times: Times) -> Result<Option<Run>> {
         let mut front = self.front(way)?;
-        let plan =
-            self.load(&front.target, clients, self.seed.child(name), (times.warm_up_s, times.duration_s))?;
-        let mut run = Run { started_unix_s: unix_time().as_secs(), ..Run::default() };
+        let times_s = (times.warm_up_s, times.duration_s);
+        let plan = self.load(&front.target, clients, self.seed.child(name), times_s)?;
+        let mut run = Run::default();
         let mut began_s = 0.0;
         let (load, seen) = match self.setting.settle_of(way) {
-            None => self.observed(&plan, front.guard_process(), &mut |_| {})?,
+            None => self.observed(&plan, front.guard_process(), |_| {})?,
             Some(settle) => {
                 let Some(settled) = self.settled(&mut front, &plan, settle)? else { return Ok(None) };
                 run.set(SETTLED, f64::from(u8::from(settled.settling.settled)));
                 run.set(WAITED, settled.settling.waited_s);
                 run.set(SETTLED_AT, f64::from(settled.settling.limit));
                 began_s = settled.began_s;
-                run.started_unix_s = settled.started_unix_s;
                 (settled.load, settled.seen)
             }
         };
@@ -147,48 +117,33 @@ impl Bench<'_> {
     /// Load that nobody looks at: a server that was just filled or started is slower at first.
     pub fn warm_up(&self, clients: u32, warm_up_s: f64) -> Result<()> {
         let seed = self.seed.child("warm up");
-        let plan = self.load(&self.server.tcp_target()?, clients.max(4), seed, (0.0, warm_up_s))?;
-        load::run(&plan, self.stop, &mut |_| {})?;
-        Ok(())
+        let plan = self.load(&self.server.tcp_target(), clients.max(4), seed, (0.0, warm_up_s))?;
+        Ok(begun(&plan, self.workplace.stop, |_| {}).map(drop)?)
     }
 
-    /// Runs a load and looks at the server meanwhile, and at the guard in front of it; `begun` is told once how long the load has
-    /// run.
+    /// Runs a load and looks at the server meanwhile, and at the guard in front of it; `told` is how long the load has run when its
+    /// sessions are open.
     pub fn observed(
         &self,
         plan: &LoadPlan,
         guard: Option<u32>,
-        begun: &mut dyn FnMut(Nanos),
+        told: impl FnOnce(Nanos),
     ) -> Result<(LoadResult, Option<Seen>)> {
-        let pid = self.server.pid()?;
         let sense = SensePlan {
             domain: Some(Domain::Cpus(self.server_cpus.clone())),
-            server_pid: Some(pid),
+            server_pid: Some(self.server.pid()?),
             generator_cpus: Some(self.generator_cpus.clone()),
             counters: self.has_own_cpus(),
             ..SensePlan::default()
         };
-        let target = self.server.target()?;
-        let (mut observer, mut failed) = (None, None);
-        let inner = self.stop.clone();
-        let load = load::run(plan, self.stop, &mut |progress| {
-            if observer.is_none() && failed.is_none() && progress.phase != LoadPhase::Opening {
-                begun(progress.elapsed);
-                let times = (plan.warm_up - progress.elapsed, plan.measure);
-                match Observer::start(sense.clone(), &target, guard, times) {
-                    Ok(started) => observer = Some(started),
-                    Err(error) => {
-                        failed = Some(error);
-                        inner.set();
-                    }
-                }
-            }
+        let mut observer = None;
+        let load = begun(plan, self.workplace.stop, |elapsed| {
+            told(elapsed);
+            let times = (plan.warm_up - elapsed, plan.measure);
+            observer = Some(Observer::start(sense, &self.server.target(), guard, times));
         });
-        let seen = observer.map(Observer::finish);
-        match failed {
-            Some(error) => Err(error),
-            None => Ok((load?, seen)),
-        }
+        let seen = observer.transpose()?.map(Observer::finish);
+        Ok((load?, seen))
     }
 
     fn refused(&self, seen: &Seen) -> Option<String> {

@@ -3,10 +3,8 @@
 pub use crate::published::MachineRecord;
 use crate::published::{Number, Numbers};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// The TPC-W shopping mix.
     Shopping,
@@ -16,10 +14,7 @@ pub enum Load {
 
 impl Load {
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Shopping => "shopping",
-            Self::Reread => "reread",
-        }
+        if self == Self::Shopping { "shopping" } else { "reread" }
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
@@ -27,16 +22,12 @@ impl Load {
     }
 
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Shopping => "TPC-W shopping mix",
-            Self::Reread => "ranges read again and again",
-        }
+        if self == Self::Shopping { "TPC-W shopping mix" } else { "ranges read again and again" }
     }
 }
 
 /// What stands between clients and server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// Nothing: clients at the server.
     Direct,
@@ -51,13 +42,18 @@ pub enum Treatment {
 impl Treatment {
     pub const ALL: [Self; 4] = [Self::Direct, Self::Unlimited, Self::Reflection, Self::Evenkeel];
 
-    pub fn name(self) -> &'static str {
+    /// Name, words, and the guard's controller.
+    const fn known(self) -> (&'static str, &'static str, Option<&'static str>) {
         match self {
-            Self::Direct => "direct",
-            Self::Unlimited => "unlimited",
-            Self::Reflection => "reflection",
-            Self::Evenkeel => "evenkeel",
+            Self::Direct => ("direct", "without control", None),
+            Self::Unlimited => ("unlimited", "guard that never limits", Some("fixed")),
+            Self::Reflection => ("reflection", "the published controller", Some("reflection")),
+            Self::Evenkeel => ("evenkeel", "Evenkeel's controller", Some("evenkeel")),
         }
+    }
+
+    pub fn name(self) -> &'static str {
+        self.known().0
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
@@ -65,28 +61,12 @@ impl Treatment {
     }
 
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Direct => "without control",
-            Self::Unlimited => "guard that never limits",
-            Self::Reflection => "the published controller",
-            Self::Evenkeel => "Evenkeel's controller",
-        }
+        self.known().1
     }
 
     /// The guard's controller; `None` without a guard.
     pub fn controller(self) -> Option<&'static str> {
-        match self {
-            Self::Direct => None,
-            Self::Unlimited => Some("fixed"),
-            Self::Reflection => Some("reflection"),
-            Self::Evenkeel => Some("evenkeel"),
-        }
-    }
-}
-
-impl fmt::Display for Treatment {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
+        self.known().2
     }
 }
 

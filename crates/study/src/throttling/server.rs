@@ -2,14 +2,13 @@
 
 use super::record::Setting;
 use crate::harness::{Event, Notify};
-use crate::published::{PrivateServer, Result, While, Workplace, fill, workload};
+use crate::published::{At, PrivateServer, Result, While, Workplace, fill, workload};
 use evenkeel_lab::data::DataSpec;
 use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{Definition, UserWorkload};
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::{Control, Target};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -32,21 +31,16 @@ pub struct Server {
 
 impl Server {
     /// Starts it for the shopping mix and fills it.
-    pub fn start(
-        workplace: &Workplace<'_>,
-        id: &str,
-        seed: u64,
-        setting: &Setting,
-        tell: Notify<'_>,
-    ) -> Result<Self> {
-        let mut sandbox = SandboxSpec::new(workplace.home, id);
+    pub fn start(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        let setting = &at.setting;
+        let mut sandbox = SandboxSpec::new(at.workplace.home, at.plan.private_name());
         sandbox.server_binary = setting.machine.server_binary.clone().map(PathBuf::from);
         sandbox.cpus = Some(setting.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
         sandbox.settings.insert(POOL.to_owned(), SHOPPING_POOL.to_owned());
         tell(Event::Step("starting a private server".to_owned()));
-        let server = Self { server: PrivateServer::up(workplace, &sandbox)?, second: None };
+        let server = Self { server: PrivateServer::up(&at.workplace, &sandbox)?, second: None };
         let scale = Scale::new(setting.ebs, setting.items).doing(|| "reading the scale of the plan")?;
-        fill(workplace, &server.target()?, scale, seed, tell)?;
+        fill(&at.workplace, &server.target(), scale, at.plan.seed, tell)?;
         Ok(server)
     }
 
@@ -57,44 +51,35 @@ impl Server {
         }
         let definition = workplace.program.workload("reread.toml", REREAD_TOML)?;
         tell(Event::Step("restarting it with a small buffer pool".to_owned()));
-        let changes = BTreeMap::from([(POOL.to_owned(), REREAD_POOL.to_owned())]);
-        let sandbox = self.server.sandbox_mut()?;
-        sandbox.restart(&changes, workplace.stop, &mut |_| {})?;
-        let mut control = Control::connect(&Target { database: None, ..sandbox.target() })?;
-        control.exec(&format!("CREATE DATABASE IF NOT EXISTS {SECOND_DATABASE}"))?;
-        control.exec(&format!("USE {SECOND_DATABASE}"))?;
-        control.exec("DROP TABLE IF EXISTS leaf")?;
-        for statement in statements(REREAD_SQL) {
-            control.exec(&statement)?;
-        }
+        self.server.restart([(POOL.to_owned(), REREAD_POOL.to_owned())], workplace.stop)?;
+        let target = self.server.emptied(SECOND_DATABASE, workplace.stop)?;
+        let mut control = Control::connect_until(&target, workplace.stop)?;
+        statements(REREAD_SQL).iter().try_for_each(|statement| control.exec(statement).map(drop))?;
         self.second = Some(definition);
         Ok(())
     }
 
-    fn database(&self) -> String {
-        if self.second.is_some() { SECOND_DATABASE.to_owned() } else { DataSpec::DATABASE.to_owned() }
+    fn database(&self) -> Option<String> {
+        Some(if self.second.is_some() { SECOND_DATABASE } else { DataSpec::DATABASE }.to_owned())
     }
 
-    pub fn target(&self) -> Result<Target> {
-        Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.target() })
+    pub fn target(&self) -> Target {
+        Target { database: self.database(), ..self.server.sandbox.target() }
     }
 
     /// By TCP, as clients and guards reach it.
-    pub fn tcp_target(&self) -> Result<Target> {
-        Ok(Target { database: Some(self.database()), ..self.server.sandbox()?.tcp_target() })
+    pub fn tcp_target(&self) -> Target {
+        Target { database: self.database(), ..self.server.sandbox.tcp_target() }
     }
 
     pub fn pid(&self) -> Result<u32> {
-        let sandbox = self.server.sandbox()?;
-        sandbox.check()?;
-        u32::try_from(sandbox.pid()).doing(|| "looking for the process of the private server")
+        self.server.pid()
     }
 
     /// What is asked of it now, as its data are now.
     pub fn workload(&self) -> Result<Arc<dyn Workload>> {
-        let target = self.target()?;
-        let Some(definition) = &self.second else { return workload("tpcw.shopping", &target) };
-        let made = UserWorkload::new(definition, &mut Control::connect(&target)?);
+        let Some(definition) = &self.second else { return workload("tpcw.shopping", &self.target()) };
+        let made = UserWorkload::new(definition, &mut Control::connect(&self.target())?);
         Ok(Arc::new(made.doing(|| "reading reread.toml")?))
     }
 }

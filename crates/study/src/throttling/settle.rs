@@ -9,10 +9,9 @@ use super::parts::CLIENTS_MAX;
 use super::point::{Bench, Front};
 use super::record::Settle;
 use super::settling::{Settling, Watch};
-use crate::published::{PublishedError, Result};
+use crate::published::{PublishedError, Result, Tick};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{self, LoadPlan, LoadResult};
-use evenkeel_os::clock::unix_time;
 use evenkeel_os::stop::Stop;
 use std::time::Duration;
 
@@ -26,7 +25,6 @@ pub struct Settled {
     pub settling: Settling,
     /// When the measured load began, in seconds of the guard's clock.
     pub began_s: f64,
-    pub started_unix_s: u64,
     pub load: LoadResult,
     pub seen: Option<Seen>,
 }
@@ -35,11 +33,9 @@ impl Bench<'_> {
     /// Measures a load behind a guard whose limit has settled, or has not after the longest wait; `None` where somebody
     /// asked to stop.
     pub fn settled(&self, front: &mut Front, plan: &LoadPlan, settle: Settle) -> Result<Option<Settled>> {
-        let mut before = plan.clone();
-        before.warm_up = Nanos::ZERO;
-        before.measure = Nanos::from_secs_f64(settle.most_s + SPARE_S);
-        before.drain = Nanos::ZERO;
-        before.seed = plan.seed.child("before");
+        let measure = Nanos::from_secs_f64(settle.most_s + SPARE_S);
+        let (warm_up, drain, seed) = (Nanos::ZERO, Nanos::ZERO, plan.seed.child("before"));
+        let before = LoadPlan { warm_up, measure, drain, seed, ..plan.clone() };
         let enough = Stop::default();
         std::thread::scope(|scope| {
             let first = scope.spawn(|| load::run(&before, &enough, &mut |_| {}));
@@ -68,22 +64,13 @@ impl Bench<'_> {
                 std::thread::sleep(LOOK_EVERY);
             }
         }
-        let (mut began_s, mut unread) = (0.0, None);
-        let started_unix_s = unix_time().as_secs();
-        let (load, seen) = self.observed(plan, front.guard_process(), &mut |elapsed| {
+        let mut began_s = Ok(0.0);
+        let (load, seen) = self.observed(plan, front.guard_process(), |elapsed| {
             enough.set();
-            match front.ticks() {
-                Ok(ticks) => {
-                    let now_s = ticks.last().map_or(0.0, |tick| tick.sample.end.as_secs_f64());
-                    began_s = now_s - elapsed.as_secs_f64();
-                }
-                Err(error) => unread = Some(error),
-            }
+            let now_s = |ticks: Vec<Tick>| ticks.last().map_or(0.0, |tick| tick.sample.end.as_secs_f64());
+            began_s = front.ticks().map(|ticks| now_s(ticks) - elapsed.as_secs_f64());
         })?;
-        match unread {
-            Some(error) => Err(error),
-            None => Ok(Some(Settled { settling, began_s, started_unix_s, load, seen })),
-        }
+        Ok(Some(Settled { settling, began_s: began_s?, load, seen }))
     }
 
     /// Waits until the limit has settled or will not.
@@ -95,7 +82,7 @@ impl Bench<'_> {
     ) -> Result<Option<Settling>> {
         let mut watch = Watch::new(settle);
         let mut is_busy = false;
-        while !self.stop.is_set() {
+        while !self.workplace.stop.is_set() {
             for tick in front.ticks()? {
                 is_busy |= tick.sample.completions > 0;
                 let at_s = tick.sample.end.as_secs_f64();

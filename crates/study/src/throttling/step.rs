@@ -3,10 +3,10 @@
 use super::point::{Bench, during};
 use super::record::{StepPlan, Treatment};
 use crate::harness::{Run, Series};
-use crate::published::{PublishedError, Result, Tick};
+use crate::published::{PublishedError, Result, Tick, begun};
 use evenkeel_core::Nanos;
-use evenkeel_lab::load::{self, LoadError, LoadPhase, LoadPlan, LoadResult};
-use evenkeel_os::clock::{Clock, unix_time};
+use evenkeel_lab::load::{LoadError, LoadPlan, LoadResult};
+use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use std::time::Duration;
 
@@ -24,17 +24,14 @@ impl Bench<'_> {
         let more = (more > 0)
             .then(|| self.load(&front.target, more, seed.child("more"), (0.0, plan.after_s)))
             .transpose()?;
-        let started_unix_s = unix_time().as_secs();
         let loads = self.both(few, more, plan.before_s)?;
         let ticks = front.end()?;
-        if self.stop.is_set() {
-            return Ok(None);
-        }
-        Ok(Some(Run { started_unix_s, series: seconds(plan, &loads, &ticks), ..Run::default() }))
+        let run = Run { series: seconds(plan, &loads, &ticks), ..Run::default() };
+        Ok(Some(run).filter(|_| !self.workplace.stop.is_set()))
     }
 
     fn both(&self, few: LoadPlan, more: Option<LoadPlan>, before_s: f64) -> Result<Vec<Started>> {
-        let (clock, stop) = (Clock::start(), self.stop);
+        let (clock, stop) = (Clock::start(), self.workplace.stop);
         std::thread::scope(|scope| {
             let first = scope.spawn(|| timed(&few, stop, &clock));
             let until = Nanos::from_secs_f64(before_s);
@@ -51,13 +48,9 @@ impl Bench<'_> {
 }
 
 fn timed(plan: &LoadPlan, stop: &Stop, clock: &Clock) -> Result<Started, LoadError> {
-    let mut start = None;
-    let result = load::run(plan, stop, &mut |progress| {
-        if start.is_none() && progress.phase != LoadPhase::Opening {
-            start = Some(clock.now() - progress.elapsed);
-        }
-    })?;
-    Ok((result, start.unwrap_or_default()))
+    let mut start = Nanos::ZERO;
+    let result = begun(plan, stop, |elapsed| start = clock.now() - elapsed)?;
+    Ok((result, start))
 }
 
 /// Second by second: what both loads completed and the limit, with the step where it was planned.

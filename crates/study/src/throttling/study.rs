@@ -6,96 +6,77 @@ use super::point::Bench;
 use super::record::{Load, Setting, Treatment};
 use super::server::Server;
 use super::{verdict, words};
-use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study, cells};
-use crate::published::{self, PublishedError, Result, Scratch, While, Workplace, not_running};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, cells};
+use crate::published::{At, AtWork, Bed, PublishedError, Result, Scratch, While};
 use evenkeel_core::random::Seed;
 
-/// How often a point is measured again that the hypervisor or others on the machine disturbed: as often as those of a profile.
-const RETRIES: u32 = 1;
+pub type Throttling<'a> = AtWork<'a, Ground>;
 
-/// The study, whose server starts when the first run needs it.
-pub struct Throttling<'a> {
-    workplace: Workplace<'a>,
-    plan: Plan,
-    setting: Setting,
-    bed: Option<(Server, Scratch)>,
+/// The server, and a folder for the journals of guards.
+pub struct Ground {
+    server: Server,
+    scratch: Scratch,
 }
 
-impl<'a> Throttling<'a> {
-    pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting = published::setting(plan)?;
-        Ok(Self { workplace, plan: plan.clone(), setting, bed: None })
-    }
-
-    fn bench(&self) -> Result<Bench<'_>> {
-        let (server, scratch) = self.bed.as_ref().ok_or_else(not_running)?;
+impl Ground {
+    fn bench<'a>(&'a self, at: &'a At<'_, Setting>) -> Result<Bench<'a>> {
         Ok(Bench {
-            setting: &self.setting,
-            seed: Seed(self.plan.seed),
-            server,
-            server_cpus: self.setting.server_cpus.parse().doing(|| "reading the CPUs of the plan")?,
-            generator_cpus: self.setting.generator_cpus.parse().doing(|| "reading the CPUs of the plan")?,
-            scratch: scratch.path(),
-            stop: self.workplace.stop,
-            program: self.workplace.program,
+            setting: &at.setting,
+            workplace: at.workplace,
+            seed: Seed(at.plan.seed),
+            server: &self.server,
+            server_cpus: at.setting.server_cpus.parse().doing(|| "reading the CPUs of the plan")?,
+            generator_cpus: at.setting.generator_cpus.parse().doing(|| "reading the CPUs of the plan")?,
+            scratch: self.scratch.path(),
         })
     }
 }
 
-impl Study for Throttling<'_> {
-    type Error = PublishedError;
+impl Bed for Ground {
+    type Setting = Setting;
+    const FIGURES: &'static [Figure] = &FIGURES;
 
-    fn figures(&self) -> &'static [Figure] {
-        &FIGURES
+    fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        let server = Server::start(at, tell)?;
+        Ok(Self { server, scratch: Scratch::of_study(&at.workplace, &at.plan.private_name())? })
     }
 
-    fn wants(&self, part: &Part, runs: &[Run]) -> bool {
-        part.name != Load::Reread.name()
-            || verdict::wants_second(self.setting.second, &cells(&self.plan, runs))
-    }
-
-    fn retries(&self) -> u32 {
-        RETRIES
-    }
-
-    fn takes_s(&self, part: &Part, levels: &[String]) -> f64 {
-        takes_s(&self.setting, part, levels)
-    }
-
-    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
-        if self.bed.is_none() {
-            let own = self.plan.private_name();
-            let server = Server::start(&self.workplace, &own, self.plan.seed, &self.setting, tell)?;
-            self.bed = Some((server, Scratch::of_study(&self.workplace, &own)?));
-        }
+    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, tell: Notify<'_>) -> Result<()> {
         let Some(load) = Load::from_name(&part.name) else { return Ok(()) };
-        if let (Load::Reread, Some((server, _))) = (load, &mut self.bed) {
-            server.turn_to_second(&self.workplace, tell)?;
+        if load == Load::Reread {
+            self.server.turn_to_second(&at.workplace, tell)?;
         }
         tell(Event::Step("warming up".to_owned()));
-        let counts =
-            part.factors.iter().filter(|factor| factor.name == "clients").flat_map(|factor| &factor.levels);
+        let counts = part.levels("clients").iter();
         let fewest = counts.filter_map(|level| level.name.parse().ok()).min().unwrap_or(1);
-        self.bench()?.warm_up(fewest, self.setting.times(load).warm_up_s)
+        self.bench(at)?.warm_up(fewest, at.setting.times(load).warm_up_s)
     }
 
-    fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
-        let way =
-            Treatment::from_name(order.level("way")).ok_or_else(|| PublishedError::unreadable("way"))?;
-        let bench = self.bench()?;
+    fn wants(at: &At<'_, Setting>, part: &Part, runs: &[Run]) -> bool {
+        part.name != Load::Reread.name() || verdict::wants_second(at.setting.second, &cells(&at.plan, runs))
+    }
+
+    fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
+        takes_s(setting, part, levels)
+    }
+
+    fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
+        let way = Treatment::from_name(order.level("way"));
+        let way = way.ok_or_else(|| PublishedError::unreadable("way"))?;
+        let bench = self.bench(at)?;
         if order.part.name == STEP {
-            return bench.step(way, order.repeat, &self.setting.step);
+            return bench.step(way, order.repeat, &at.setting.step);
         }
         let load = Load::from_name(&order.part.name).ok_or_else(|| PublishedError::unreadable("workload"))?;
         let clients = order.level("clients").parse().map_err(|_| PublishedError::unreadable("clients"))?;
-        let run = bench.point(&order.name(), way, clients, self.setting.times(load))?;
+        let run = bench.point(&order.name(), way, clients, at.setting.times(load))?;
         if let Some(rest) = run.as_ref().and_then(words::rest) {
             tell(Event::Step(format!("{}: {rest}", order.name())));
         }
         Ok(run)
     }
 
-    fn judge(&self, plan: &Plan, runs: &[Run]) -> Judgement {
-        super::judge(plan, &self.setting, runs)
+    fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
+        super::judge(plan, setting, runs)
     }
 }

@@ -4,7 +4,7 @@ mod doubts;
 mod settling;
 
 use super::record::{Load, Setting, Treatment};
-use super::verdict::{FALL_PERCENT, Fall, GROWTH, Growth, Held, Verdict};
+use super::verdict::{FALL_PERCENT, Fall, Held, Verdict};
 use crate::format;
 use crate::harness::{Plan, Run};
 use evenkeel_core::caveat::threshold::OTHER_LOAD_MUCH;
@@ -21,10 +21,8 @@ pub const SOURCE: &str = "MySQL on Linux 2.4.18, one Athlon of 1.3 GHz, TPC-W sh
 
 /// The first sentence: whether the finding shows here, and whether that can be relied on.
 pub fn headline(verdicts: &[Verdict], runs: &[Run]) -> String {
-    let Some(verdict) = verdicts.iter().find(|verdict| verdict.load == Load::Shopping) else {
-        return "Nothing has been measured yet.".to_owned();
-    };
-    let Some(fall) = &verdict.fall else {
+    let shopping = verdicts.iter().find(|verdict| verdict.load == Load::Shopping);
+    let Some(fall) = shopping.and_then(|verdict| verdict.fall.as_ref()) else {
         return "One number of clients says nothing about a curve.".to_owned();
     };
     let shown = if fall.is_shown() { "Shown here" } else { "Not shown here" };
@@ -74,61 +72,9 @@ pub fn sentences(verdict: &Verdict) -> Vec<String> {
     if let (Load::Reread, Some(fall)) = (verdict.load, &verdict.fall) {
         said.push(format!("Without control this workload {}.", falls(fall)));
     }
-    said.extend(costs(verdict));
     said.extend(kept(verdict));
     said
 }
-
-/// How costs per commit grow.
-fn costs(verdict: &Verdict) -> Vec<String> {
-    let one = |growth: &Growth| {
-        format!(
-            "{} {} to {} ({}-fold)",
-            growth.words,
-            format::significant(growth.from, 3),
-            format::significant(growth.to, 3),
-            format::short(growth.factor())
-        )
-    };
-    let all: Vec<String> = verdict.growth.iter().map(one).collect();
-    let mut said = Vec::new();
-    if !all.is_empty() {
-        said.push(format!(
-            "Per commit, from the fewest clients to the most, without control: {}.",
-            all.join("; ")
-        ));
-    }
-    if verdict.load == Load::Reread {
-        said.push(doubling(verdict));
-    }
-    said
-}
-
-fn doubling(verdict: &Verdict) -> String {
-    let waits = verdict.lock_wait_percent.map_or_else(|| format::ABSENT.to_owned(), format::percent);
-    match (verdict.doubles_without_locks(), verdict.cost()) {
-        (Some(true), Some(cost)) => format!(
-            "So the {} at least double, and waits for row locks take {waits} of the time in flight: {}",
-            cost.words,
-            if cost.is_overhead() {
-                "overhead that grows without lock waits, as the study describes it.".to_owned()
-            } else {
-                format!("a cost that grows without lock waits. {NO_OVERHEAD}")
-            }
-        ),
-        (Some(false), Some(cost)) => format!(
-            "The {} do not grow {GROWTH}-fold without lock waits here ({waits} of the time in flight): what the study \
-             describes is not shown by this workload either.{}",
-            cost.words,
-            if cost.is_overhead() { String::new() } else { format!(" {NO_OVERHEAD}") }
-        ),
-        _ => "Neither costs nor lock waits could be read, so this workload proves nothing here.".to_owned(),
-    }
-}
-
-/// Where no hardware counter could be read.
-const NO_OVERHEAD: &str = "It is not what the study calls overhead, misses of the data translation buffer and of the data \
-                           cache: those could not be counted here.";
 
 /// An interval whose ends are further apart than this says nothing.
 const RUNS_DISAGREE: f64 = 10.0;
@@ -165,9 +111,8 @@ pub fn rule() -> String {
 
 pub fn setting(plan: &Plan, setting: &Setting) -> String {
     let part = plan.part(Load::Shopping.name());
-    let clients = part.and_then(|part| part.factors.get(part.place("clients")?));
-    let clients: Vec<&str> =
-        clients.iter().flat_map(|clients| &clients.levels).map(|level| level.name.as_str()).collect();
+    let clients = part.map_or(&[][..], |part| part.levels("clients"));
+    let clients: Vec<&str> = clients.iter().map(|level| level.name.as_str()).collect();
     format!(
         "TPC-W shopping mix without think time, NUM_EBS {}, NUM_ITEMS {}; {} clients; {} of {} after {} of warm-up; \
          server on CPU {}, clients and guard on CPU {}",

@@ -1,6 +1,6 @@
 //! The figures of a run.
 
-use crate::harness::{Chart, Figure, Scale, Unit};
+use crate::harness::{Figure, Scale, Unit};
 
 /// Mean response time.
 pub const TAU: &str = "tau_ms";
@@ -36,17 +36,9 @@ pub const CARRIED: &str = "carried_per_s";
 
 /// All that are shown, in the order of columns.
 pub const FIGURES: [Figure; 18] = [
-    Figure::drawn(
-        TAU,
-        ["response", "ms"],
-        Chart::new(
-            "Response time",
-            "response time, ms",
-            "Lines that diverge as they rise are servers that differ.",
-            Unit::Milliseconds,
-            Scale::Logarithmic,
-        ),
-    ),
+    Figure::drawn(TAU, ["response", "ms"], "Response time", "response time, ms")
+        .on(Unit::Milliseconds, Scale::Logarithmic)
+        .words("Lines that diverge as they rise are servers that differ."),
     Figure::plain(RATE, ["rate", "1/s"]),
     Figure::plain(THETA, ["CPU use", "%"]),
     Figure::plain(NETWORK, ["network", "ms"]),

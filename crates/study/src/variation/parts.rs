@@ -83,14 +83,8 @@ impl Making<'_> {
             _ => self.extent.other_starts,
         };
         let targets = (!self.setting.duet).then(|| targets(&self.setting.targets));
-        Part {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            about: about.to_owned(),
-            factors: targets.into_iter().chain(factors).collect(),
-            repeats: starts * self.setting.runs_of_start,
-            marks: Vec::new(),
-        }
+        let factors = targets.into_iter().chain(factors).collect();
+        Part::new(name, title, about, factors, starts * self.setting.runs_of_start)
     }
 
     fn rates(&self) -> Part {

@@ -8,9 +8,8 @@ use super::round::Round;
 use super::{differences, same, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::profile::StudyError;
-use crate::published::{self, PublishedError, Result, While, Workplace};
+use crate::published::{PublishedError, Result, While, Workplace, not_running, setting};
 use evenkeel_core::arrivals::RATE_MAX;
-use evenkeel_os::clock::unix_time;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -29,7 +28,7 @@ pub struct Variation<'a> {
 
 impl<'a> Variation<'a> {
     pub fn of(workplace: Workplace<'a>, plan: &Plan) -> Result<Self> {
-        let setting = published::setting(plan)?;
+        let setting = setting(plan)?;
         Ok(Self { workplace, plan: plan.clone(), setting, bed: None, carried: RefCell::default() })
     }
 
@@ -64,7 +63,7 @@ impl<'a> Variation<'a> {
     }
 
     fn round<'b>(&'b self, order: &Order<'_>, keys: Vec<Key>, what: &str) -> Result<Round<'b, 'a>> {
-        let bed = self.bed.as_ref().ok_or_else(published::not_running)?;
+        let bed = self.bed.as_ref().ok_or_else(not_running)?;
         // Runs of the same repeat and rate ask the same of every target.
         let levels = order.part.factors.iter().zip(order.levels).filter(|(factor, _)| factor.name != TARGET);
         let levels: String = levels.map(|(_, level)| format!("-{level}")).collect();
@@ -101,11 +100,10 @@ impl<'a> Variation<'a> {
     fn look(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<f64>> {
         let mut wanted: Vec<Wanted> =
             self.keys(order)?.iter().map(|key| self.wanted(order, key)).collect::<Result<_>>()?;
-        let levels = |factor: &str| order.part.place(factor).map(|place| &order.part.factors[place].levels);
-        let pools = levels(parts::POOL_PERCENT).into_iter().flatten();
+        let pools = order.part.levels(parts::POOL_PERCENT).iter();
         let smallest = pools.filter_map(|level| level.name.parse::<f64>().ok()).reduce(f64::min);
-        let script = levels(parts::LAYOUT).into_iter().flatten().find(|level| level.name == "script");
-        let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
+        let script = order.part.levels(parts::LAYOUT).iter().find(|level| level.name == "script");
+        let bed = self.bed.as_mut().ok_or_else(not_running)?;
         for one in &mut wanted {
             one.pool_percent = one.pool_percent.map(|percent| smallest.unwrap_or(percent));
             if let Some(script) = script {
@@ -130,7 +128,7 @@ impl<'a> Variation<'a> {
         let keys = self.keys(order)?;
         let wanted: Result<Vec<Wanted>> = keys.iter().map(|key| self.wanted(order, key)).collect();
         let wanted = wanted?;
-        let bed = self.bed.as_mut().ok_or_else(published::not_running)?;
+        let bed = self.bed.as_mut().ok_or_else(not_running)?;
         for one in &wanted {
             is_cold |= bed.begin(one, tell)?;
         }
@@ -160,8 +158,17 @@ impl Study for Variation<'_> {
         true
     }
 
+    fn retries(&self) -> u32 {
+        0
+    }
+
     fn takes_s(&self, part: &Part, _: &[String]) -> f64 {
         time::takes_s(&self.setting, part)
+    }
+
+    fn whole_s(&self, plan: &Plan) -> f64 {
+        let of_part = |part: &Part| part.runs() as f64 * time::takes_s(&self.setting, part);
+        time::data_s(&self.setting, &plan.parts) + plan.parts.iter().map(of_part).sum::<f64>()
     }
 
     /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
@@ -175,10 +182,11 @@ impl Study for Variation<'_> {
         let bed = self.bed.get_or_insert_with(|| {
             Bed::new(self.workplace, &self.plan.identity(), &self.setting, self.plan.seed)
         });
-        let vias = match part.place(parts::LAYOUT) {
-            Some(place) => part.factors[place].levels.iter().map(|level| level.name.clone()).collect(),
-            None => vec![VIA.to_owned()],
-        };
+        let mut vias: Vec<String> =
+            part.levels(parts::LAYOUT).iter().map(|level| level.name.clone()).collect();
+        if vias.is_empty() {
+            vias.push(VIA.to_owned());
+        }
         let of_via = |via: &String| -> Vec<Key> {
             (0..self.setting.targets.len()).map(|target| Key { target, via: via.clone() }).collect()
         };
@@ -211,9 +219,8 @@ impl Study for Variation<'_> {
     }
 
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {
-        let started_unix_s = unix_time().as_secs();
         match self.measured(order, tell) {
-            Ok(run) => Ok(run.map(|run| Run { started_unix_s, ..run })),
+            Ok(run) => Ok(run),
             // Whatever was under way then ended because somebody asked to stop.
             Err(error) if self.workplace.stop.is_set() && !is_of_server(&error) => Ok(None),
             Err(error) => Err(error).doing(|| format!("measuring {}", order.name())),
@@ -227,8 +234,7 @@ impl Study for Variation<'_> {
 
 /// The rates of a part, as they are announced to servers of the user's.
 fn rates(part: &Part) -> String {
-    let levels = part.place(RATE).into_iter().flat_map(|place| &part.factors[place].levels);
-    let rates: Vec<String> = levels.map(|level| format!("{}/s", level.name)).collect();
+    let rates: Vec<String> = part.levels(RATE).iter().map(|level| format!("{}/s", level.name)).collect();
     format!("rates: {}", rates.join(", "))
 }
 

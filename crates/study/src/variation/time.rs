@@ -32,17 +32,11 @@ pub fn takes_s(setting: &Setting, part: &Part) -> f64 {
         + servers * (START_S + setting.warm_up_s) / runs_of_start
 }
 
-/// Seconds until the tables of a private server are filled.
-fn fill_s(setting: &Setting) -> f64 {
-    let rows = f64::from(setting.data.items) * 1.3 + f64::from(setting.data.ebs) * 30_000.0;
-    rows / ROWS_PER_S + 5.0
-}
-
-/// Seconds of all runs, and of the data before them.
-pub fn whole_s(setting: &Setting, parts: &[Part]) -> f64 {
+/// Seconds until the data of all private servers are in.
+pub fn data_s(setting: &Setting, parts: &[Part]) -> f64 {
     let servers = setting.targets.iter().filter(|target| target.is_private()).count() as f64;
     // The layout fills each server a second time.
     let fills = if parts.len() > 1 { 2.0 } else { 1.0 };
-    let data_s = servers * fills * fill_s(setting);
-    data_s + parts.iter().map(|part| part.runs() as f64 * takes_s(setting, part)).sum::<f64>()
+    let rows = f64::from(setting.data.items) * 1.3 + f64::from(setting.data.ebs) * 30_000.0;
+    servers * fills * (rows / ROWS_PER_S + 5.0)
 }

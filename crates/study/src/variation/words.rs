@@ -5,11 +5,10 @@ use super::parts::RATES;
 use super::record::Setting;
 use super::seen;
 use crate::format;
-use crate::harness::{Plan, Run};
+use crate::harness::{Plan, Run, of_runs};
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::variance::{Components, Level};
 use evenkeel_core::why::{LITTLE, NEIGHBOURS_MIN, Ruling, SHARE_MIN, STOLEN_MIN, Suspect, Why};
-use std::collections::BTreeSet;
 
 pub(super) const PUBLISHED: &str = "Profiles of servers that should be alike agree up to a utilisation of 50 %; beyond that they differ by disk I/O, whose root \
                                     is the storage layout: reloaded from a dump they agree up to 80 %.";
@@ -59,8 +58,7 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
         );
     };
     let Some(why) = &at.why else { return "No request was answered.".to_owned() };
-    let name =
-        |target: usize| setting.targets.get(target).map(|target| target.name.clone()).unwrap_or_default();
+    let name = |target: usize| name_of(setting, target);
     let ahead = match at.point.as_ref().and_then(|point| point.invalid.as_ref()) {
         Some(code) => format!("Runs failed ({code}), so delays of the generator are in all response times. "),
         None if found.is_settled => String::new(),
@@ -204,24 +202,4 @@ pub(super) fn caveats(setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
     found.extend(stolen.map(|(_, percent)| *percent).reduce(f64::max).and_then(Caveat::steal));
     found.extend(of_runs(runs));
     found
-}
-
-/// What speaks against single runs: of each kind the first, with how many runs have it, the gravest kind first.
-fn of_runs(runs: &[Run]) -> Vec<Caveat> {
-    let mut kinds: Vec<(Caveat, usize)> = Vec::new();
-    for run in runs {
-        let mut seen = BTreeSet::new();
-        for caveat in run.caveats.iter().filter(|caveat| seen.insert(&caveat.code)) {
-            match kinds.iter_mut().find(|(known, _)| known.code == caveat.code) {
-                Some((_, count)) => *count += 1,
-                None => kinds.push((caveat.clone(), 1)),
-            }
-        }
-    }
-    kinds.sort_by_key(|(caveat, _)| std::cmp::Reverse(caveat.severity));
-    let told = |(caveat, count): (Caveat, usize)| {
-        let text = format!("{} (In {count} of {}.)", caveat.text, format::counted(runs.len(), "run"));
-        Caveat { text, ..caveat }
-    };
-    kinds.into_iter().map(told).collect()
 }

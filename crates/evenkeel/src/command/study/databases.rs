@@ -51,7 +51,7 @@ pub struct Settings {
 }
 
 /// The plan that the settings make.
-pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
+pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let duration_s = of.duration.unwrap_or(if args.quick { 8.0 } else { 40.0 });
     if duration_s < 4.0 * PERIOD_S {
@@ -74,5 +74,5 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
     let ways = keys::chosen(&of.ways, Treatment::ALL.to_vec(), |way| way.name(), "")?;
     needs::check()?;
     let parts = parts(&setting, &most, &ways, args.repeats.unwrap_or(1));
-    Ok((published::plan(NAME, SEED, parts, &setting)?, String::new()))
+    published::plan(NAME, SEED, parts, &setting)
 }

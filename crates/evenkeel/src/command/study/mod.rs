@@ -37,8 +37,8 @@ struct Published {
     plan: MakePlan,
 }
 
-/// Makes the plan of the settings, and says what is told before it begins.
-type MakePlan = fn(&Session, &Args) -> Result<(Plan, String)>;
+/// Makes the plan of the settings.
+type MakePlan = fn(&Session, &Args) -> Result<Plan>;
 
 const BOTH: &[&str] = &["--quick", "--repeats"];
 
@@ -128,12 +128,9 @@ fn begin(session: &Session, args: &Args, of: &Published, root: &Path) -> Result<
         return Err(anyhow!("the study of {} has no {flag}", of.name))
             .hint(format!("`evenkeel study {} --list` shows what it has", of.name));
     }
-    let (mut plan, before) = (of.plan)(session, args)?;
+    let mut plan = (of.plan)(session, args)?;
     if let Some(name) = &args.name {
         plan.id.clone_from(name);
-    }
-    if !session.quiet {
-        out::tell(&before);
     }
     published::start(session, root, &plan, args.json)
 }

@@ -42,7 +42,7 @@ pub struct Settings {
 }
 
 /// The plan that the settings make.
-pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
+pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let (usual_s, least_s) = if of.live { (LIVE_S, 0.2) } else { (PUBLISHED_S, 0.05) };
     let period_s = of.period.unwrap_or(usual_s);
@@ -54,5 +54,5 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
     if of.live {
         fio::check()?;
     }
-    Ok((published::plan(NAME, of.seed, parts(&chosen, setting), &setting)?, String::new()))
+    published::plan(NAME, of.seed, parts(&chosen, setting), &setting)
 }

@@ -10,15 +10,12 @@ use anyhow::{Context, Result, anyhow};
 use clap::value_parser;
 use evenkeel_os::free_bytes;
 use evenkeel_sense::Machine;
-use evenkeel_study::harness::{Part, Plan};
+use evenkeel_study::harness::Plan;
 use evenkeel_study::telecom::parts::parts;
-use evenkeel_study::telecom::record::{DEFAULT_RECORDS, MachineRecord, QUICK_RECORDS, Setting};
-use evenkeel_study::telecom::time;
+use evenkeel_study::telecom::record::Setting;
 
 pub use evenkeel_study::telecom::{NAME, QUESTION};
 
-/// Numbers of records have ten digits.
-const RECORDS_MAX: u64 = 1_000_000_000;
 /// As published.
 const DAYS: u32 = 3;
 
@@ -37,7 +34,7 @@ Examples:
       the published size: it takes days, and says how many before it begins")]
 pub struct Settings {
     /// Records of a day [default: 100000; --quick: 10000; published: 70000000]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1_000..=RECORDS_MAX))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1_000..=1_000_000_000))]
     records: Option<u64>,
     /// Only these parts: export, load, crash, dispatch, days
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -47,50 +44,21 @@ pub struct Settings {
     seed: u64,
 }
 
-/// The plan that the settings make, and how long it takes.
-pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
+/// The plan that the settings make.
+pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
     let of: Settings = keys::read(NAME, &args.settings)?;
-    let records = of.records.unwrap_or(if args.quick { QUICK_RECORDS } else { DEFAULT_RECORDS });
-    let setting = Setting {
-        records,
-        days: DAYS,
-        pool_mib: Setting::pool_for(records, Machine::read(None).memory_bytes),
-        place: MachineRecord::here(None),
-    };
+    let records = of.records.unwrap_or(if args.quick { 10_000 } else { 100_000 });
+    let setting = Setting::here(records, DAYS, Machine::read(None).memory_bytes);
     let all = parts(&setting, args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
     let parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;
-    check_space(session, &setting)?;
-    let plan = published::plan(NAME, of.seed, parts, &setting)?;
-    let before = before(&plan, &setting);
-    Ok((plan, before))
-}
-
-/// How much it will be, and how long it will take.
-fn before(plan: &Plan, setting: &Setting) -> String {
-    let runs: usize = plan.parts.iter().map(Part::runs).sum();
-    let lasts = published::lasts(time::whole_s(setting, &plan.parts));
-    format!(
-        "{} of {DAYS} days with {} records each: about {lasts} on two cores, and up to {} of disk\n",
-        format::counted(runs, "run"),
-        format::count(setting.records),
-        format::bytes(setting.disk_bytes())
-    )
-}
-
-/// A disk that fills up in the middle of the night is known in the evening.
-fn check_space(session: &Session, setting: &Setting) -> Result<()> {
-    std::fs::create_dir_all(&session.home).with_context(|| format!("making {}", session.home.display()))?;
-    let doing = || format!("asking how much room {} has", session.home.display());
-    let (free, needs) = (free_bytes(&session.home).with_context(doing)?, setting.disk_bytes());
-    if free < needs {
-        let text = format!(
-            "{} has {} free, and {} records of {DAYS} days need up to {}",
-            session.home.display(),
-            format::bytes(free),
-            format::count(setting.records),
-            format::bytes(needs)
-        );
-        return Err(anyhow!(text)).hint("take fewer records, or another --home");
+    let home = session.home.display();
+    std::fs::create_dir_all(&session.home).with_context(|| format!("making {home}"))?;
+    let free = free_bytes(&session.home).with_context(|| format!("asking how much room {home} has"))?;
+    if free < setting.disk_bytes() {
+        let (free, needs) = (format::bytes(free), format::bytes(setting.disk_bytes()));
+        let days = format!("{} records of {DAYS} days", format::count(records));
+        return Err(anyhow!("{home} has {free} free, and {days} need up to {needs}"))
+            .hint("take fewer records, or another --home");
     }
-    Ok(())
+    published::plan(NAME, of.seed, parts, &setting)
 }

@@ -16,7 +16,7 @@ fn args(line: &str) -> Args {
     Line::try_parse_from([&["x"][..], &line.split(' ').collect::<Vec<_>>()[..]].concat()).expect("flags").args
 }
 
-fn made(line: &str) -> Result<(Plan, String)> {
+fn made(line: &str) -> Result<Plan> {
     let home = tempfile::tempdir().unwrap();
     let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
     let args = args(line);
@@ -25,7 +25,7 @@ fn made(line: &str) -> Result<(Plan, String)> {
 }
 
 fn plan(line: &str) -> Plan {
-    made(line).unwrap_or_else(|error| panic!("{line}: {error:?}")).0
+    made(line).unwrap_or_else(|error| panic!("{line}: {error:?}"))
 }
 
 fn names(plan: &Plan) -> Vec<&str> {

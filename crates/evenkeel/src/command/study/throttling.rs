@@ -71,7 +71,7 @@ fn when(text: &str) -> Result<Second, &'static str> {
 }
 
 /// The plan that the settings make.
-pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
+pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
     let mut of: Settings = keys::read(NAME, &args.settings)?;
     of.clients.sort_unstable();
     of.clients.dedup();
@@ -105,7 +105,7 @@ pub fn plan(_: &Session, args: &Args) -> Result<(Plan, String)> {
         parts::of_step(&setting, &ways, steps),
         parts::of_load(Load::Reread, &sweep(args, &of, Load::Reread, &ways)),
     ];
-    Ok((published::plan(NAME, of.seed, parts, &setting)?, String::new()))
+    published::plan(NAME, of.seed, parts, &setting)
 }
 
 /// More transactions than this would need minutes of their own: each reads megabytes from the disk.

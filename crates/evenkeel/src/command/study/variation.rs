@@ -7,17 +7,15 @@ use super::keys;
 use crate::command::Session;
 use crate::config::{units, workload};
 use crate::failure::WithHint;
-use crate::format;
 use crate::profile::cpus::split_cpus;
 use crate::server::place;
 use crate::study::published;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, value_parser};
-use evenkeel_study::harness::{Part, Plan};
+use evenkeel_study::harness::Plan;
 use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
 use evenkeel_study::variation::record::{DataRecord, MachineRecord, Setting};
-use evenkeel_study::variation::time;
 use std::path::PathBuf;
 
 pub use evenkeel_study::variation::{NAME, QUESTION};
@@ -107,16 +105,14 @@ pub struct Settings {
     seed: u64,
 }
 
-/// The plan that the settings make, and how long it takes.
-pub fn plan(session: &Session, args: &Args) -> Result<(Plan, String)> {
+/// The plan that the settings make.
+pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     if args.quick && of.full {
         bail!("--quick is the short version, and full=yes the published size: take one of them");
     }
     let setting = setting(session, &of, args.quick)?;
-    let plan = planned(&of, &setting, args.quick)?;
-    let before = before(&plan, &setting);
-    Ok((plan, before))
+    planned(&of, &setting, args.quick)
 }
 
 fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
@@ -199,15 +195,4 @@ fn planned(of: &Settings, setting: &Setting, quick: bool) -> Result<Plan> {
     let more = "; the other parts take private servers without duet=, rate= and workload=";
     let parts = keys::chosen(&of.parts, parts(setting, &extent), |part| part.name.as_str(), more)?;
     published::plan(NAME, of.seed, parts, setting)
-}
-
-/// How much it will be, and how long it will take.
-fn before(plan: &Plan, setting: &Setting) -> String {
-    let runs: usize = plan.parts.iter().map(Part::runs).sum();
-    let lasts = published::lasts(time::whole_s(setting, &plan.parts));
-    format!(
-        "{} on {}: about {lasts}\n",
-        format::counted(runs, "run"),
-        format::counted(setting.targets.len(), "server")
-    )
 }

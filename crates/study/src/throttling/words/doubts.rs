@@ -2,7 +2,7 @@
 
 use super::{most, settling};
 use crate::format;
-use crate::harness::{Plan, Run, doubts};
+use crate::harness::{Plan, Run, doubts, standing};
 use crate::throttling::COUNTERS_REFUSED;
 use crate::throttling::parts::STEP;
 use crate::throttling::record::{Load, Setting, Treatment};
@@ -11,28 +11,25 @@ use evenkeel_core::disturbance::Disturbance;
 
 /// All that there is to doubt, the evidence of this study's runs first.
 pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
-    let mut found = Vec::new();
-    found.extend(counters(runs));
-    found.extend(generator(runs));
     let set_aside: Vec<Disturbance> = runs.iter().flat_map(|run| run.set_aside.iter().copied()).collect();
-    found.extend(Caveat::measured_again(&set_aside));
-    found.extend(ends(runs));
-    found.extend(doubts(plan.part(Load::Shopping.name()).as_slice(), runs));
+    let own = [counters(runs), generator(runs), Caveat::measured_again(&set_aside), ends(runs)];
+    let mut found: Vec<Caveat> = own.into_iter().flatten().collect();
+    found.extend(doubts(plan.part(Load::Shopping.name()).into_iter(), runs));
     found.extend(one_step(runs));
     found.push(fresh_guard(setting.shopping.warm_up_s));
     found.extend(settling::caveats(plan, setting, runs));
-    found.push(Caveat::new(
-        "guard-on-client-cpus",
-        Severity::Note,
-        "The guard runs on the clients' CPUs; `unlimited` is a guard that never limits, which separates the \
-         cost of the hop from the effect of control.",
-    ));
-    found.push(Caveat::new(
-        "data-grow",
-        Severity::Note,
-        "The shopping mix writes, so that the data grow during the study; the random order of points spreads this over \
-         all of them.",
-    ));
+    found.extend(standing([
+        (
+            "guard-on-client-cpus",
+            "The guard runs on the clients' CPUs; `unlimited` is a guard that never limits, which separates the cost of the \
+             hop from the effect of control.",
+        ),
+        (
+            "data-grow",
+            "The shopping mix writes, so that the data grow during the study; the random order of points spreads this over \
+             all of them.",
+        ),
+    ]));
     found
 }
 

@@ -9,13 +9,8 @@ use evenkeel_core::caveat::{Caveat, Severity};
 
 /// Whether points of the published controller were measured where it came to rest.
 pub fn caveats(plan: &Plan, setting: &Setting, runs: &[Run]) -> Vec<Caveat> {
-    let has_rule = |part: &crate::harness::Part| {
-        part.factors
-            .iter()
-            .flat_map(|factor| &factor.levels)
-            .any(|level| level.name == Treatment::Reflection.name())
-    };
-    if !plan.parts.iter().any(has_rule) {
+    let mut ways = plan.parts.iter().flat_map(|part| part.levels("way"));
+    if !ways.any(|level| level.name == Treatment::Reflection.name()) {
         return Vec::new();
     }
     let settle = setting.settle;

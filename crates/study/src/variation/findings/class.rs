@@ -1,6 +1,6 @@
 //! Whether the statements of a class behave alike: whether runs and servers differ by more than is trusted for all of them, or for none.
 
-use super::made::{breaks, finding, untested};
+use super::made::{all, breaks, untested};
 use super::statements::limit_over;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::TAU;
@@ -25,13 +25,8 @@ pub(super) fn alike(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         .map(|(class, of)| (*class, of.iter().map(|name| behaves(setting, &own, name)).collect()))
         .collect();
     let each: Vec<Option<bool>> = classes.iter().map(|(_, of)| are_alike(of)).collect();
-    let holds = match () {
-        () if each.contains(&Some(false)) => Some(false),
-        () if each.iter().all(|alike| *alike == Some(true)) => Some(true),
-        () => None,
-    };
     let here = classes.iter().map(|(class, of)| words(class, of)).collect::<Vec<_>>().join(" ");
-    finding(NAME, CLASS, PUBLISHED, holds, here, spreads(&own))
+    Finding::of(NAME, CLASS, PUBLISHED, all(&each), here).with(spreads(&own))
 }
 
 fn behaves(setting: &Setting, cells: &[&Cell<'_>], name: &'static str) -> Behaves {

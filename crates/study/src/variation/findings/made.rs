@@ -1,31 +1,21 @@
 //! How a finding is made.
 
-use crate::harness::{Finding, Number, Outcome};
+use crate::harness::Finding;
 use evenkeel_core::statistics::standard_error_bound;
 use evenkeel_core::trust::{CONFIDENCE, Point, Reason, TrustLimit};
 
 /// One that cannot be told here, and why.
 pub(super) fn untested(name: &'static str, part: &str, published: &str, why: &str) -> Finding {
-    Finding {
-        name,
-        part: part.to_owned(),
-        outcome: Outcome::NotTestable,
-        published: published.to_owned(),
-        here: why.to_owned(),
-        numbers: Vec::new(),
-    }
+    Finding::of(name, part, published, None, why.to_owned())
 }
 
-/// One that was held against ours.
-pub(super) fn finding(
-    name: &'static str,
-    part: &str,
-    published: &str,
-    holds: Option<bool>,
-    here: String,
-    numbers: Vec<Number>,
-) -> Finding {
-    Finding { outcome: Outcome::of(holds), here, numbers, ..untested(name, part, published, "") }
+/// Whether all hold: no where one does not, and not known where one of the others is not.
+pub(super) fn all(each: &[Option<bool>]) -> Option<bool> {
+    match () {
+        () if each.contains(&Some(false)) => Some(false),
+        () if each.contains(&None) => None,
+        () => Some(true),
+    }
 }
 
 /// Whether runs or servers differ by more than is trusted; `None` where it takes more runs to tell, since of a few the standard error may be

@@ -15,7 +15,7 @@ use crate::harness::{Cell, Finding, Number};
 use evenkeel_core::statistics::{Estimate, difference};
 use evenkeel_core::trust::{Point, Settling};
 use evenkeel_core::why::{LITTLE, Ruling, SHARE_MIN, Suspect, Why};
-use made::{breaks, finding, untested};
+use made::{all as all_hold, breaks, untested};
 
 /// Utilisation up to which script-filled servers of the study agreed, percent.
 const PUBLISHED_LIMIT: f64 = 50.0;
@@ -58,38 +58,33 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
         (Some(false), ..) if highest.is_some_and(|highest| highest >= 80.0) => Some(false),
         _ => None,
     };
-    finding(name, RATES, published, holds, format!("Here: {}.", found.limit), numbers)
+    Finding::of(name, RATES, published, holds, format!("Here: {}.", found.limit)).with(numbers)
 }
 
 /// Table II and Figure 9: the network's delay does not climb with the rate as response times do.
 fn network(setting: &Setting, found: &Found<'_>) -> Finding {
     let ruling = |at: &AtRate<'_>| {
         let why = at.why.as_ref()?;
-        why.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Network).map(|verdict| verdict.ruling)
+        why.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Network).map(|verdict| {
+            match verdict.ruling {
+                Ruling::Cause => Some(false),
+                Ruling::NotTheCause => Some(true),
+                Ruling::Undecided => None,
+            }
+        })
     };
-    let rulings: Vec<Ruling> = found.rates.iter().filter_map(ruling).collect();
-    let is_single = setting.targets.len() == 1;
-    // What servers do not differ by may climb with the rate all the same.
-    let by_servers = match () {
-        () if rulings.contains(&Ruling::Cause) => Some(false),
-        () if !rulings.is_empty() && rulings.iter().all(|ruling| *ruling == Ruling::NotTheCause) => {
-            Some(true)
-        }
-        () => None,
-    };
-    let holds = match (by_servers, climbs_less(setting, found)) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (by_servers, Some(true)) if is_single || by_servers == Some(true) => Some(true),
-        _ => None,
-    };
+    let rulings: Vec<Option<bool>> = found.rates.iter().filter_map(ruling).collect();
+    // What servers do not differ by may climb with the rate all the same; a single one has no other to differ from.
+    let by_servers = if rulings.is_empty() { None } else { all_hold(&rulings) };
+    let by_servers = by_servers.or((setting.targets.len() == 1).then_some(true));
+    let holds = all_hold(&[by_servers, climbs_less(setting, found)]);
     let delays: Vec<Number> = found
         .rates
         .iter()
         .filter_map(|at| {
             let values: Vec<f64> = at.runs.iter().filter_map(|run| run.figure(setting, NETWORK)).collect();
             let mean = Estimate::of(&values)?;
-            let name = format!("network_ms_at_{}_per_s", at.rate.round());
-            Some(Number { name, value: mean.mean, interval: mean.low().zip(mean.high()) })
+            Some(Number::mean(format!("network_ms_at_{}_per_s", at.rate.round()), &mean))
         })
         .collect();
     let told: Vec<String> = delays.iter().map(|delay| format::significant(delay.value, 3)).collect();
@@ -106,7 +101,7 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
         ),
     };
     let published = "the network is not the cause: 1.43 to 2.05 ms from 10 to 40/s (Table II)";
-    finding("network-is-not-the-cause", RATES, published, holds, here, delays)
+    Finding::of("network-is-not-the-cause", RATES, published, holds, here).with(delays)
 }
 
 /// Of what response times climb by from the lowest rate to the highest that servers keep up with, whether the network makes less than a good part on
@@ -131,11 +126,7 @@ fn climbs_less(setting: &Setting, found: &Found<'_>) -> Option<bool> {
         }
     };
     let each: Vec<Option<bool>> = (0..setting.targets.len()).map(of_target).collect();
-    match () {
-        () if each.contains(&Some(false)) => Some(false),
-        () if each.iter().all(|climbs| *climbs == Some(true)) => Some(true),
-        () => None,
-    }
+    all_hold(&each)
 }
 
 /// Figure 12: servers of a cloud differ.
@@ -158,5 +149,6 @@ fn servers(setting: &Setting, found: &Found<'_>) -> Finding {
         "Here the slowest and the fastest of {} differ at {count} of {of} rates.",
         setting.targets.len()
     );
-    finding(name, RATES, published, holds, here, vec![Number::plain("rates_that_differ", count as f64)])
+    let numbers = vec![Number::plain("rates_that_differ", count as f64)];
+    Finding::of(name, RATES, published, holds, here).with(numbers)
 }

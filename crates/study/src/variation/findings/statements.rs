@@ -1,6 +1,6 @@
 //! Findings about the simple read and the write.
 
-use super::made::{breaks, finding, untested};
+use super::made::{breaks, untested};
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{KEPT_UP, LOST, RATE, REFUSED, TAU, THETA};
@@ -47,18 +47,9 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         limit_of(setting, cells, SIMPLE).1,
         losses(&own)
     );
-    finding(
-        "simple-reads-are-alike",
-        SIMPLE,
-        published,
-        holds,
-        here,
-        vec![Number {
-            name: "means_apart_ms".to_owned(),
-            value: found,
-            interval: at_least.map(|low| low.max(0.0)).zip(at_most),
-        }],
-    )
+    let interval = at_least.map(|low| low.max(0.0)).zip(at_most);
+    let apart = Number { name: "means_apart_ms".to_owned(), value: found, interval };
+    Finding::of("simple-reads-are-alike", SIMPLE, published, holds, here).with(vec![apart])
 }
 
 /// Whether requests were refused or given up.
@@ -95,7 +86,7 @@ pub(super) fn write(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let theta = all.iter().filter_map(|cell| cell.mean(THETA)).reduce(f64::max);
     let numbers = theta.map(|theta| Number::plain("theta_max_percent", theta)).into_iter().collect();
     let holds = breaks(&points, &limit).map(|breaks| !breaks);
-    finding("writes-vary-little", WRITE, published, holds, format!("Here: {limit}."), numbers)
+    Finding::of("writes-vary-little", WRITE, published, holds, format!("Here: {limit}.")).with(numbers)
 }
 
 fn limit_of(setting: &Setting, cells: &[Cell<'_>], part: &str) -> (Vec<Point>, TrustLimit) {

@@ -1,6 +1,6 @@
 //! Findings about what is read from disk: the buffer pool and the storage layout.
 
-use super::made::{breaks, finding, untested};
+use super::made::{all, breaks, untested};
 use super::statements::limit_over;
 use crate::format;
 use crate::harness::{Cell, Finding, Number, above};
@@ -44,6 +44,12 @@ fn ends(cells: &[Cell<'_>], part: &str, factor: &str) -> Option<(String, String)
     (low != high).then(|| (low.to_owned(), high.to_owned()))
 }
 
+/// The highest load of a part that was measured.
+fn highest_load(cells: &[Cell<'_>], part: &str) -> Option<String> {
+    let only = || cells.iter().find(|cell| cell.part.name == part).map(|cell| cell.level(LOAD).to_owned());
+    ends(cells, part, LOAD).map(|(_, high)| high).or_else(only)
+}
+
 fn pool_ratio(setting: &Setting, cells: &[Cell<'_>], load: &str) -> Option<Ratio> {
     let (small, large) = ends(cells, POOL, "pool-percent")?;
     let of = |pool: &str| means(setting, cells, POOL, &[("pool-percent", pool), (LOAD, load)], TAU);
@@ -64,60 +70,41 @@ fn pool_deviations(setting: &Setting, cells: &[Cell<'_>], load: &str) -> Option<
     deviations_ratio(&of(&small), &of(&large))
 }
 
-/// Both, one of them not, or not known.
-fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
-    match (one, other) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (Some(true), Some(true)) => Some(true),
-        _ => None,
-    }
+/// How response times compare, and what is read from disk, where that is known.
+fn compared(ratio: Option<&Ratio>, [slow, fast]: [&str; 2], reads: [Vec<f64>; 2]) -> String {
+    let Some(ratio) = ratio else { return "It was not measured; this needs private servers.".to_owned() };
+    let [many, few] = reads.map(|reads| Estimate::of(&reads).map(|reads| reads.mean));
+    let reads = many.zip(few).map_or_else(String::new, |(many, few)| {
+        let [many, few] = [many, few].map(|reads| format::significant(reads, 3));
+        format!(", with {many} and {few} reads from disk per request")
+    });
+    format!("Here the response time {slow} is {} times that {fast}{reads}.", format::ratio(ratio))
 }
 
 /// Figure 9: disk I/O is the cause.
 pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let published = "response times and their variation fall as the buffer pool grows from 20 to 100 % of the tables (Figure 9)";
+    let name = "a-larger-pool-takes-it-away";
     let Some((small, large)) = ends(cells, POOL, "pool-percent") else {
-        return untested(
-            "a-larger-pool-takes-it-away",
-            POOL,
-            published,
-            "It was not measured; this needs private servers, whose buffer pool is ours to set.",
-        );
+        let why = "It was not measured; this needs private servers, whose buffer pool is ours to set.";
+        return untested(name, POOL, published, why);
     };
-    let load = ends(cells, POOL, LOAD)
-        .map(|(_, high)| high)
-        .or_else(|| cells.iter().find(|cell| cell.part.name == POOL).map(|cell| cell.level(LOAD).to_owned()));
-    let ratio = load.as_ref().and_then(|load| pool_ratio(setting, cells, load));
-    let varies = load.as_ref().and_then(|load| pool_deviations(setting, cells, load));
-    let reads = |pool: &str| {
-        Estimate::of(&means(setting, cells, POOL, &[("pool-percent", pool)], READS)).map(|reads| reads.mean)
-    };
-    let here = match (&ratio, reads(&small), reads(&large)) {
-        (Some(ratio), Some(few), Some(many)) => format!(
-            "Here the response time at {small} % is {} times that at {large} %, with {} and {} reads from \
-             disk per request.",
-            format::ratio(ratio),
-            format::significant(few, 3),
-            format::significant(many, 3)
-        ),
-        (Some(ratio), _, _) => {
-            format!(
-                "Here the response time at {small} % is {} times that at {large} %.",
-                format::ratio(ratio)
-            )
-        }
-        _ => "It was not measured.".to_owned(),
-    };
-    let here = match &varies {
-        Some(varies) => format!("{here} Starts of servers differ {} times as much.", format::ratio(varies)),
-        None => here,
-    };
+    let load = highest_load(cells, POOL).unwrap_or_default();
+    let ratio = pool_ratio(setting, cells, &load);
+    let varies = pool_deviations(setting, cells, &load);
+    let reads = [small.as_str(), large.as_str()]
+        .map(|pool| means(setting, cells, POOL, &[("pool-percent", pool)], READS));
+    let sides = [&small, &large].map(|pool| format!("at {pool} %"));
+    let mut here = compared(ratio.as_ref(), sides.each_ref().map(String::as_str), reads);
+    if let Some(varies) = &varies {
+        here.push_str(&format!(" Starts of servers differ {} times as much.", format::ratio(varies)));
+    }
     let numbers = Number::of("small_over_large", ratio.as_ref())
         .into_iter()
         .chain(Number::of("deviations_small_over_large", varies.as_ref()))
         .collect();
-    let holds = both(above(ratio.as_ref(), 1.0), above(varies.as_ref(), 1.0));
-    finding("a-larger-pool-takes-it-away", POOL, published, holds, here, numbers)
+    let holds = all(&[above(ratio.as_ref(), 1.0), above(varies.as_ref(), 1.0)]);
+    Finding::of(name, POOL, published, holds, here).with(numbers)
 }
 
 /// Figure 10: what a pool saves is more at high rates.
@@ -128,13 +115,12 @@ pub(super) fn pool_at_high_rates(setting: &Setting, cells: &[Cell<'_>]) -> Findi
         return untested(name, POOL, published, "This needs two rates at several sizes of the pool.");
     };
     let (low, high) = (pool_ratio(setting, cells, &low), pool_ratio(setting, cells, &high));
-    let holds = low.as_ref().zip(high.as_ref()).and_then(|(low, high)| {
-        let ((_, low_end), (high_end, _)) = (low.interval?, high.interval?);
-        match () {
-            () if high_end > low_end => Some(true),
-            () if high.interval?.1 < low.interval?.0 => Some(false),
-            () => None,
-        }
+    let intervals =
+        low.as_ref().and_then(|low| low.interval).zip(high.as_ref().and_then(|high| high.interval));
+    let holds = intervals.and_then(|(low, high)| match () {
+        () if high.0 > low.1 => Some(true),
+        () if high.1 < low.0 => Some(false),
+        () => None,
     });
     let here = match (&low, &high) {
         (Some(low), Some(high)) => format!(
@@ -148,56 +134,33 @@ pub(super) fn pool_at_high_rates(setting: &Setting, cells: &[Cell<'_>]) -> Findi
         .into_iter()
         .chain(Number::of("at_high_rate", high.as_ref()))
         .collect();
-    finding(name, POOL, published, holds, here, numbers)
+    Finding::of(name, POOL, published, holds, here).with(numbers)
 }
 
 /// Figure 11: the layout is the root cause.
 pub(super) fn dump(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let published = "the same data reloaded from a dump answers faster and alike on all servers (Figure 11)";
-    let load = ends(cells, LAYOUT, LOAD).map(|(_, high)| high);
-    let load = load.or_else(|| {
-        cells.iter().find(|cell| cell.part.name == LAYOUT).map(|cell| cell.level(LOAD).to_owned())
-    });
-    let of = |layout: &str| {
-        let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
-        means(setting, cells, LAYOUT, &at, TAU)
+    let load = highest_load(cells, LAYOUT).unwrap_or_default();
+    let of = |layout: &str, figure: &str| {
+        means(setting, cells, LAYOUT, &[("layout", layout), (LOAD, load.as_str())], figure)
     };
-    let ratio = unpaired_ratio(&of("script"), &of("dump"));
-    let reads = |layout: &str| {
-        let at = [("layout", layout), (LOAD, load.as_deref().unwrap_or_default())];
-        Estimate::of(&means(setting, cells, LAYOUT, &at, READS)).map(|reads| reads.mean)
-    };
-    let here = match (&ratio, reads("script"), reads("dump")) {
-        (Some(ratio), Some(script), Some(dump)) => format!(
-            "Here the mean response time after the script is {} times that after the dump at the highest \
-             rate, with {} and {} reads from disk per request.",
-            format::ratio(ratio),
-            format::significant(script, 3),
-            format::significant(dump, 3)
-        ),
-        (Some(ratio), _, _) => {
-            format!(
-                "Here the mean response time after the script is {} times that after the dump.",
-                format::ratio(ratio)
-            )
-        }
-        _ => "It was not measured; this needs private servers.".to_owned(),
-    };
+    let ratio = unpaired_ratio(&of("script", TAU), &of("dump", TAU));
+    let sides = ["after the script", "after the dump at the highest rate"];
+    let mut here = compared(ratio.as_ref(), sides, ["script", "dump"].map(|layout| of(layout, READS)));
     let limit = |layout: &str| {
-        let own: Vec<&Cell<'_>> =
-            cells.iter().filter(|cell| cell.part.name == LAYOUT && cell.level(LAYOUT) == layout).collect();
-        limit_over(setting, &own)
+        let own = cells.iter().filter(|cell| cell.part.name == LAYOUT && cell.level(LAYOUT) == layout);
+        limit_over(setting, &own.collect::<Vec<_>>())
     };
     let ((points, of_dump), (_, of_script)) = (limit("dump"), limit("script"));
-    let here = match ratio {
-        Some(_) => format!("{here} After the dump they are {of_dump}; after the script, {of_script}."),
-        None => here,
-    };
+    if ratio.is_some() {
+        here.push_str(&format!(" After the dump they are {of_dump}; after the script, {of_script}."));
+    }
     let limits = [("trust_limit_percent_of_dump", &of_dump), ("trust_limit_percent_of_script", &of_script)];
     let limits = limits.into_iter().filter_map(|(name, limit)| Some(Number::plain(name, limit.utilisation?)));
     let numbers = Number::of("script_over_dump", ratio.as_ref()).into_iter().chain(limits).collect();
     // One server has no other one to be like.
     let has_several = setting.targets.len() > 1;
     let alike = breaks(&points, &of_dump).map(|breaks| !breaks).filter(|alike| has_several || !alike);
-    finding("a-dump-takes-it-away", LAYOUT, published, both(above(ratio.as_ref(), 1.0), alike), here, numbers)
+    let holds = all(&[above(ratio.as_ref(), 1.0), alike]);
+    Finding::of("a-dump-takes-it-away", LAYOUT, published, holds, here).with(numbers)
 }
