@@ -8,7 +8,7 @@ use super::serve::{Health, serve};
 use super::start;
 use crate::config::guard::{Changes, GuardConfig};
 use crate::guard::journal;
-use crate::guard::watch::{Counts, Watch};
+use crate::guard::watch::Watch;
 use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::ControllerSettings;
@@ -137,15 +137,14 @@ impl Running {
         })
     }
 
-    /// Logs what connections did since the last look, and what the limit did.
+    /// Logs what connections did since the last look.
     fn look(&self, guard: &Guard, watch: &mut Watch, events: &EventLog) {
-        for event in watch.look(Counts::from(guard.stats())) {
-            if matches!(event, Event::ClientsRefused { .. }) {
+        for event in watch.look(guard.stats()) {
+            if matches!(event, Event::Counted { name: "clients_refused", .. }) {
                 self.refused.store(guard.now().0, Ordering::Relaxed);
             }
             events.notify(&event);
         }
-        events.look();
     }
 
     /// Takes a new configuration over as far as that is possible while clients are connected. `held` is the one in force, before

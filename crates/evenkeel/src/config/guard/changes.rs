@@ -23,7 +23,6 @@ impl Changes {
         changes.now("memory", &mut old.memory, &new.memory);
         changes.now("tick", &mut old.tick, &new.tick);
         changes.now("log", &mut old.log, &new.log);
-        changes.now("log_decisions", &mut old.log_decisions, &new.log_decisions);
         changes.now("drain", &mut old.drain, &new.drain);
         changes.later("counters", &old.counters, &new.counters);
         changes.later("monitor", &old.monitor, &new.monitor);
@@ -79,7 +78,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 35] = [
+    const KEYS: [(&str, &str, bool); 34] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -91,7 +90,6 @@ mod tests {
         ("proxy_protocol", "proxy_protocol = true", false),
         ("refuse_host_accounts", "refuse_host_accounts = true", false),
         ("log", "log = 'json'", true),
-        ("log_decisions", "log_decisions = 'all'", true),
         ("drain", "drain = '11s'", true),
         ("controller", "control.controller = 'fixed'", true),
         ("reflection_span", "control.reflection_span = '6s'", true),
