@@ -6,7 +6,7 @@ use super::witness::Witness;
 use evenkeel_core::Nanos;
 use evenkeel_guard::admission::{Caller, Census, Gate, Options, SessionId};
 use evenkeel_guard::proxy::parts::{Door, Kinds, Standing, session_of};
-use evenkeel_guard::proxy::session::{Action, Arrival, Context, Event, Session, Side, Terms};
+use evenkeel_guard::proxy::session::{Action, Context, Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::TlsMode;
@@ -63,10 +63,9 @@ impl Harness {
         let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend);
         plan.refuse_host_accounts = chosen(1);
         plan.administrators = vec!["boss".to_owned()];
-        let arrival = Arrival { local: chosen(3), spare: chosen(4) };
         let terms = Terms { plan, tls_offered: chosen(5), backend_tls: TlsMode::Preferred };
         let mut harness = Self {
-            session: Session::new(ME, arrival, Nanos::ZERO),
+            session: Session::new(ME, chosen(3), Nanos::ZERO),
             witness: Witness::new(terms.clone()),
             terms,
             door: gateway.clone(),

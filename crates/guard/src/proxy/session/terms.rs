@@ -143,12 +143,3 @@ impl Context<'_> {
         }
     }
 }
-
-/// How a client came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// Over a unix socket, where nobody can read along.
-    pub local: bool,
-    /// Beyond the bound of clients: only an administrator may stay.
-    pub spare: bool,
-}
