@@ -48,6 +48,7 @@ pub struct Watch {
     unreachable: u64,
     logins: u64,
     down: bool,
+    warned: bool,
 }
 
 impl Watch {
@@ -68,7 +69,20 @@ impl Watch {
             self.down = false;
         }
         self.down |= failed > 0;
+        if stats.without_tls.get() > 0 && !std::mem::replace(&mut self.warned, true) {
+            events.push(without_tls());
+        }
         events
+    }
+}
+
+fn without_tls() -> Event {
+    Event::Warned {
+        about: "tls",
+        text: "the server offers TLS and this guard offers none: clients that prefer it (`--ssl`) reach the \
+               guard unencrypted, those that require it cannot connect, and accounts with REQUIRE SSL cannot log in"
+            .into(),
+        hint: "give the guard a certificate: `certificate` and `key`, or `self_signed`, under [client_tls]".into(),
     }
 }
 

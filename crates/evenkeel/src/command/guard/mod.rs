@@ -1,11 +1,11 @@
 //! `evenkeel guard`: a proxy that lets as many transactions run as keep the server at its peak.
 
+mod account;
 mod demo;
 mod event_log;
 mod monitor;
 mod run;
 mod serve;
-mod start;
 mod view;
 
 use super::Session;

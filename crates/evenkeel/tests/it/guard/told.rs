@@ -44,6 +44,7 @@ fn a_start_warns_of_what_an_operator_may_not_want() {
     let server = Server::up(&[("ssl_cert", &files[0]), ("ssl_key", &files[1]), ("max_connections", "151")]);
     let (open, secret) = monitors(&server);
     let process = Process::start_with(&server, "", &open, few_files);
+    drop(Client::connect(&process.address, MODERN));
     for about in ["tls", "open_files", "host_accounts"] {
         let wanted = format!("event=warning about={about} ");
         eventually(about, || process.log().contains(&wanted));

@@ -130,6 +130,9 @@ impl Login {
             return Err(End::Server);
         }
         let mut hello = ServerHello::parse(payload)?;
+        if hello.offers_tls() && !cx.terms.tls_offered {
+            cx.stats.without_tls.add();
+        }
         // The server's own offer is needed later: the client sees the guard's.
         let offer = hello.clone();
         hello.restrict(cx.terms.tls_offered);
