@@ -272,8 +272,12 @@ impl Onlooker {
 
 /// All but histograms, which take long to write.
 fn figures(gate: &Gate) -> String {
-    let tenants: Vec<_> =
-        gate.tenants.iter().map(|t| (t.in_flight, t.exempt, t.admitted, t.queued)).collect();
+    let tenants: Vec<_> = gate
+        .census(Nanos::ZERO)
+        .tenants
+        .iter()
+        .map(|t| (t.in_flight, t.exempt, t.admitted, t.queued))
+        .collect();
     let refused = (gate.lent_refused, gate.loans_refused, gate.loans_total);
     format!(
         "{:?} {tenants:?} {refused:?} {:?}",
