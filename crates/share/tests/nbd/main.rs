@@ -13,7 +13,7 @@ use client::{Client, DISCONNECT, FLUSH, FUA, READ, TRIM, WRITE, ZERO, request, t
 use disk::{DISK, MEMORY, Served};
 use evenkeel_core::share::Costs;
 use evenkeel_os::clock::Clock;
-use evenkeel_share::{Access, Address, Doors, Engine, NbdPlan, Plan, Seen, ShareError};
+use evenkeel_share::{Address, Engine, NbdPlan, Plan, Seen, ShareError};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -229,28 +229,6 @@ fn requests_without_bytes_are_bounded_too() {
     assert!(served.orders.started.load(Ordering::SeqCst) <= 256);
     served.orders.held.store(false, Ordering::SeqCst);
     (0..3_000).for_each(|_| assert_eq!(client.answer(0).error, 0));
-}
-
-#[test]
-fn a_disk_that_comes_later_is_served_beside_the_others() {
-    let served = Served::start();
-    let (late, path) = (disk::site(), served.folder.path().join("late"));
-    let place = (Address::Unix(path.clone()), Access::default());
-    let plan = |name| disk::disk(name, &late);
-    assert_eq!(served.engine.add(plan("late"), Doors::bind(&[place]).unwrap()).unwrap(), 2);
-    for at in [&served.path(), &path] {
-        let mut client = Client::open(unix(at), "late", true);
-        client.write(0, 4_096, &pattern(0, 512)).unwrap();
-        client.ask(FLUSH, 0, 0, 0).unwrap();
-        assert_eq!(client.ask(READ, 0, 4_096, 512).unwrap(), pattern(0, 512));
-    }
-    wait(&served, |seen| seen.counts.disks.len() == 3 && seen.counts.disks[2].reads == 2);
-    assert!(matches!(
-        served.engine.add(plan("late"), Doors::bind(&[]).unwrap()),
-        Err(ShareError::Name { .. })
-    ));
-    let taken = (Address::Unix(path), Access::default());
-    assert!(matches!(Doors::bind(&[taken]), Err(ShareError::Listen { .. })));
 }
 
 #[test]
