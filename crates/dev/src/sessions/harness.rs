@@ -231,14 +231,13 @@ impl Harness {
     }
 
     fn notice(&mut self, notice: evenkeel_guard::admission::Notice) {
-        use evenkeel_guard::admission::Notice::{Admitted, Close, Rejected};
+        use evenkeel_guard::admission::Notice::{Admitted, Rejected};
         if session_of(notice) != ME {
             return;
         }
         self.happens(match notice {
             Admitted(..) => Event::Admitted,
             Rejected(_, rejection) => Event::Rejected(rejection),
-            Close(_) => Event::CloseIdle,
         });
     }
 
@@ -305,17 +304,6 @@ impl Harness {
     pub fn bound_waits(&mut self, most: Nanos) {
         let options = Options { wait_max: Some(most), ..Options::default() };
         self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
-    }
-
-    /// Transactions that idle for so long are closed.
-    pub fn close_idle(&mut self, after: Nanos) {
-        let options = Options { close_after: Some(after), ..Options::default() };
-        self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
-    }
-
-    /// Whether nothing that the guard said to the client has this word.
-    pub fn told_nothing_of(&self, word: &str) -> bool {
-        !self.told.windows(word.len()).any(|part| part == word.as_bytes())
     }
 
     /// What the session has of the gate.

@@ -95,13 +95,10 @@ impl GuardConfig {
         set(&mut plan.tenants, queue.one_of("by", &TENANTS)?);
         plan.options.queue_max = queue.optional("length")?;
         plan.options.wait_max = queue.time("wait")?;
-        set(&mut plan.options.named_max, queue.optional("named_max")?);
         queue.finish()?;
 
         let mut idle = file.section("idle")?;
         set(&mut plan.lend_after, idle.time("lend_after")?);
-        set(&mut plan.options.lent_max, idle.optional("lent_max")?);
-        plan.options.close_after = idle.time("close_after")?;
         idle.finish()?;
 
         let mut clients = file.section("client_tls")?;

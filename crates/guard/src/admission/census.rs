@@ -61,7 +61,7 @@ impl Gate {
         Census {
             limit: self.limit,
             running: self.running,
-            lent: self.lent.len(),
+            lent: self.lent,
             lent_max: self.options.lent_max,
             lent_refused: self.lent_refused,
             loans: self.on_loan.len(),

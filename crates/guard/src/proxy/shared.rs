@@ -188,7 +188,7 @@ impl Mailbox {
 /// The session that a notice is for.
 pub fn session_of(notice: Notice) -> SessionId {
     match notice {
-        Notice::Admitted(session, _) | Notice::Rejected(session, _) | Notice::Close(session) => session,
+        Notice::Admitted(session, _) | Notice::Rejected(session, _) => session,
     }
 }
 

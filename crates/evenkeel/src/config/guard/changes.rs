@@ -35,10 +35,7 @@ impl Changes {
     fn plan(&mut self, old: &mut Plan, new: &Plan) {
         self.now("dry_run", &mut old.options.dry_run, &new.options.dry_run);
         self.now("queue.length", &mut old.options.queue_max, &new.options.queue_max);
-        self.now("queue.named_max", &mut old.options.named_max, &new.options.named_max);
         self.now("queue.wait", &mut old.options.wait_max, &new.options.wait_max);
-        self.now("idle.lent_max", &mut old.options.lent_max, &new.options.lent_max);
-        self.now("idle.close_after", &mut old.options.close_after, &new.options.close_after);
         self.later("listen", &old.listen, &new.listen);
         self.later("backend", &old.backend, &new.backend);
         self.later("threads", &old.threads, &new.threads);
@@ -78,7 +75,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 34] = [
+    const KEYS: [(&str, &str, bool); 31] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -103,12 +100,9 @@ mod tests {
         ("journal", "control.journal = '/tmp/journal'", false),
         ("queue.by", "queue.by = 'database'", false),
         ("queue.length", "queue.length = 9", true),
-        ("queue.named_max", "queue.named_max = 9", true),
         ("queue.wait", "queue.wait = '9s'", true),
         ("weights", "weights.shop = 3", true),
         ("idle.lend_after", "idle.lend_after = '99ms'", false),
-        ("idle.lent_max", "idle.lent_max = 9", true),
-        ("idle.close_after", "idle.close_after = '9s'", true),
         ("client_tls.mode", "client_tls.mode = 'disabled'", false),
         ("client_tls.certificate", "client_tls.certificate = 'a'\nclient_tls.key = 'b'", false),
         ("backend_tls.mode", "backend_tls.mode = 'required'", false),

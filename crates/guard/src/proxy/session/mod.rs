@@ -266,7 +266,6 @@ impl Session {
                 return self.go_on(cx);
             }
             Event::Rejected(rejection) if relay.rejected() => return self.refuse_command(rejection, cx),
-            Event::CloseIdle if relay.is_idle_since_it_lent(cx) => return Err(Refusal::Idle.into()),
             Event::Tick if relay.is_late(cx) => {
                 cx.stats.login_timeouts.add();
                 return Err(Refusal::LoginTooSlow.into());

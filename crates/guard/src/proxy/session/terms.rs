@@ -53,8 +53,6 @@ pub enum Event<'a> {
     Admitted,
     /// The gate refuses what waits.
     Rejected(Rejection),
-    /// The transaction has been idle for too long.
-    CloseIdle,
     /// Others want the place of a login that takes long.
     GiveWay,
     /// Time has passed.
