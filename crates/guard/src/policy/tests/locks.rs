@@ -62,7 +62,7 @@ fn begin_ends_table_locks_but_not_the_global_read_lock() {
     let tables = after(&[("LOCK TABLES t READ", IDLE), ("BEGIN", TRX), ("COMMIT", IDLE)]);
     assert!(!tables.hold().is_any());
     let global = after(&[("FLUSH TABLES WITH READ LOCK", IDLE), ("BEGIN", TRX), ("COMMIT", IDLE)]);
-    assert_eq!(global.hold().to_string(), "global read lock");
+    assert!(global.hold().global && !global.hold().tables);
 }
 
 #[test]
