@@ -39,10 +39,10 @@ pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Vec<Act
     }
     if !session.stop.is_set() {
         let guard = player.guard()?;
-        player.tell(format!("more in another terminal: evenkeel guard top {}", guard.metrics()))?;
+        player.tell(format!("more in another terminal: evenkeel guard top {}", guard.metrics))?;
         let name = format!("guarded, {} clients", args.clients);
         player.act(name, args.clients, args.duration as usize, Some(&guard))?;
-        guard.stop()?;
+        guard.child.stop()?;
     }
     Ok(player.acts)
 }
@@ -155,13 +155,13 @@ impl Player<'_> {
 }
 
 fn through(guard: &Child, target: Target) -> Result<Target> {
-    let address = guard.address().parse::<Address>();
-    let address = address.with_context(|| format!("the guard listens at {}", guard.address()))?;
+    let address = guard.address.parse::<Address>();
+    let address = address.with_context(|| format!("the guard listens at {}", guard.address))?;
     Ok(Target { address, ..target })
 }
 
 fn status(guard: &Child) -> Result<Status> {
-    guard.status().with_context(|| format!("asking the guard: {}", guard.last_words()))
+    guard.status().with_context(|| format!("asking the guard: {}", guard.child.last_words()))
 }
 
 fn deadlocks(control: &mut Control) -> Result<u64> {
