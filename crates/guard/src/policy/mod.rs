@@ -68,7 +68,7 @@ pub struct Reply {
 }
 
 /// Where a session stands after an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct After {
     /// A transaction, or a statement that was one by itself, has ended like this.
     pub ended: Option<Outcome>,
@@ -105,8 +105,6 @@ pub struct Seen {
     code: Code,
     statement: Option<Statement>,
     closes: Option<u32>,
-    /// It runs a statement that the server cannot know.
-    absent: bool,
 }
 
 impl Seen {
@@ -122,7 +120,6 @@ struct Pending {
     code: Code,
     statement: Option<Statement>,
     permit: bool,
-    absent: bool,
 }
 
 /// One session, from its login on.
@@ -137,8 +134,6 @@ pub struct Session {
     under_permit: usize,
     prepared: NumberMap<u32, Statement>,
     last_prepared: Option<Statement>,
-    /// More were prepared than are remembered.
-    forgets: bool,
     /// The worst error since the transaction began.
     trouble: Option<Outcome>,
     digest: u64,
@@ -157,7 +152,6 @@ impl Session {
             under_permit: 0,
             prepared: NumberMap::default(),
             last_prepared: None,
-            forgets: false,
             trouble: None,
             digest: 0,
             statements: 0,
@@ -209,8 +203,7 @@ impl Session {
             Code::Execute => Some(self.prepared(command.statement)),
             _ => None,
         };
-        let absent = code == Code::Execute && self.is_absent(command.statement);
-        Seen { code, statement, closes: command.statement.filter(|_| code == Code::Close), absent }
+        Seen { code, statement, closes: command.statement.filter(|_| code == Code::Close) }
     }
 
     /// How the command may enter. Changes nothing: it may be asked again. A session that has a permit needs
@@ -225,17 +218,6 @@ impl Session {
         let unread = |act: &Act| matches!(act, Act::Doubt | Act::Hidden);
         let doubt = seen.code == Code::Unknown || statement.is_some_and(|s| s.acts.iter().any(unread));
         if doubt || self.hold.is_any() { Passage::Unqueued } else { Passage::Queued }
-    }
-
-    /// Whether the server cannot know that statement either: nothing was forgotten, and none is being prepared whose number
-    /// a client could guess.
-    fn is_absent(&self, number: Option<u32>) -> bool {
-        let known = match number {
-            Some(LAST_PREPARED) => self.last_prepared.is_some(),
-            Some(number) => self.prepared.contains_key(&number),
-            None => false,
-        };
-        !known && !self.forgets && !self.pending.iter().any(|pending| pending.code == Code::Prepare)
     }
 
     fn prepared(&self, number: Option<u32>) -> Statement {
@@ -258,15 +240,14 @@ impl Session {
         }
         if seen.code.is_answered() {
             self.under_permit += usize::from(permit);
-            let Seen { code, statement, absent, .. } = seen;
-            self.pending.push_back(Pending { code, statement, permit, absent });
+            self.pending.push_back(Pending { code: seen.code, statement: seen.statement, permit });
         }
     }
 
     /// The oldest command that was not answered has its answer.
     pub fn replied(&mut self, reply: &Reply) -> After {
         let Some(pending) = self.pending.pop_front() else {
-            return After { ended: None, open: self.is_open(), digest: 0, statement: 0, killed: false };
+            return After { open: self.is_open(), ..After::default() };
         };
         self.under_permit -= usize::from(pending.permit);
         let before = self.hold.transaction;
@@ -336,7 +317,7 @@ impl Session {
         self.hold = Hold::default();
         self.hold.transaction = transaction;
         self.prepared.clear();
-        (self.last_prepared, self.forgets) = (None, false);
+        self.last_prepared = None;
     }
 
     fn ended_well(&self, pending: &Pending, before: bool) -> Option<Outcome> {
@@ -368,8 +349,8 @@ impl Session {
             return pending.permit.then_some(outcome).or(before.then_some(outcome));
         }
         let doubt = !self.autocommit || acts.iter().any(|act| matches!(act, Act::Call | Act::Doubt));
-        // Nothing ran where the server only said that it knows no such statement, or did not prepare one.
-        let nothing = pending.absent && code::is_unknown_statement(error) || acts == [Act::Hidden];
+        // Nothing ran where the server did not prepare a statement.
+        let nothing = acts == [Act::Hidden];
         self.hold.transaction |= doubt && !nothing && pending.permit && pending.code.is_work();
         if self.hold.transaction {
             self.trouble = Some(self.trouble.map_or(outcome, |known| code::worse(known, outcome)));
@@ -380,9 +361,7 @@ impl Session {
 
     fn keep(&mut self, number: Option<u32>, statement: Statement) {
         self.last_prepared = Some(statement.clone());
-        let full = self.prepared.len() >= PREPARED_MAX;
-        self.forgets |= full;
-        if let Some(number) = number.filter(|_| !full) {
+        if let Some(number) = number.filter(|_| self.prepared.len() < PREPARED_MAX) {
             self.prepared.insert(number, statement);
         }
     }
