@@ -19,8 +19,8 @@ pub enum Act {
     /// BACKUP STAGE, BACKUP LOCK, LOCK INSTANCE FOR BACKUP, LOCK BINLOG FOR BACKUP.
     LockBackup,
     UnlockBackup,
+    /// Whether it is closed again nobody looks.
     OpenHandler,
-    CloseHandler,
     /// GET_LOCK with a literal name, once: the hash of the name.
     LockName(u64),
     /// GET_LOCK of which name or number are not in the text.
@@ -261,7 +261,6 @@ fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> Option<Act> {
         b"backup" if at(0, "unlock") || at(0, "stage") && at(1, "end") => Some(Act::UnlockBackup),
         b"backup" => Some(Act::LockBackup),
         b"handler" if has("open") => Some(Act::OpenHandler),
-        b"handler" if has("close") => Some(Act::CloseHandler),
         b"xa" => xa_act(rest),
         b"call" => Some(Act::Call),
         b"prepare" if hides_locks(rest) => Some(Act::Hidden),

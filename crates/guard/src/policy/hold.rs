@@ -14,8 +14,6 @@ pub struct Hold {
     pub tables: bool,
     pub global: bool,
     pub backup: bool,
-    /// Handlers that HANDLER OPEN opened and nothing has closed.
-    handlers: u16,
     /// GET_LOCK: hash of the name, and how often it was taken.
     pub(super) names: Vec<(u64, u16)>,
     /// GET_LOCK of names that are not known.
@@ -47,8 +45,6 @@ impl Hold {
             Act::UnlockTables => (self.tables, self.global) = (false, false),
             Act::LockBackup => self.backup = true,
             Act::UnlockBackup => self.backup = false,
-            Act::OpenHandler => self.handlers = self.handlers.saturating_add(1),
-            Act::CloseHandler => self.handlers = self.handlers.saturating_sub(1),
             Act::LockName(name) => self.lock(name),
             Act::LockSome => self.unnamed = true,
             Act::UnlockName(name) => self.unlock(name),
@@ -57,7 +53,7 @@ impl Hold {
             Act::UnlockNames => (self.names, self.unnamed) = (Vec::new(), false),
             Act::XaStart => self.xa = true,
             Act::XaEnd => self.xa = false,
-            Act::Hidden | Act::Doubt => self.doubt = true,
+            Act::OpenHandler | Act::Hidden | Act::Doubt => self.doubt = true,
         }
     }
 

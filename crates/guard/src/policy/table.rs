@@ -8,7 +8,7 @@ const TABLE: &[(&str, &str, bool)] = &[
     ("BEGIN", "Begin", false),
     ("begin work", "Begin", false),
     ("START TRANSACTION READ ONLY", "Begin", false),
-    ("START SLAVE", "", true),
+    ("START SLAVE", "", false),
     ("BEGIN NOT ATOMIC SELECT 1; END", "Call", false),
     ("  /* x */ -- y\n COMMIT", "Commit", true),
     ("COMMIT AND CHAIN", "Commit", false),
@@ -37,7 +37,7 @@ const TABLE: &[(&str, &str, bool)] = &[
     ("LOCK TABLES FOR BACKUP", "LockTables", false),
     ("HANDLER t OPEN", "OpenHandler", false),
     ("HANDLER t READ FIRST", "", false),
-    ("HANDLER t CLOSE", "CloseHandler", false),
+    ("HANDLER t CLOSE", "", false),
     ("SELECT GET_LOCK('a', 10)", "LockName", false),
     ("select get_lock ( 'A' , 10 ) x", "LockName", false),
     ("DO GET_LOCK(\"a\",1)", "LockName", false),
@@ -241,12 +241,6 @@ const RELEASES: &[&str] = &[
     "XA RECOVER",
     "XA RECOVER FORMAT='SQL'",
     "XA RECOVER CONVERT XID",
-    "START SLAVE",
-    "START ALL SLAVES",
-    "STOP REPLICA",
-    "STOP SLAVE 'one' SQL_THREAD",
-    "START SLAVE UNTIL master_gtid_pos = '0-1-2'",
-    "START GROUP_REPLICATION",
 ];
 
 #[test]
