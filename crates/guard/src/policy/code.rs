@@ -68,6 +68,13 @@ pub(super) fn ends_transaction(error: u16) -> bool {
     error == LOCK_DEADLOCK
 }
 
+/// There is no such prepared statement, or the command was too short to name one.
+pub(super) fn is_unknown_statement(error: u16) -> bool {
+    const UNKNOWN_STATEMENT: u16 = 1243;
+    const MALFORMED_PACKET: u16 = 1835;
+    matches!(error, UNKNOWN_STATEMENT | MALFORMED_PACKET)
+}
+
 /// What an error says about the server.
 pub(super) fn outcome(error: u16) -> Outcome {
     match error {

@@ -105,6 +105,8 @@ pub struct Seen {
     code: Code,
     statement: Option<Statement>,
     closes: Option<u32>,
+    /// It runs a statement that the server cannot know.
+    absent: bool,
 }
 
 impl Seen {
@@ -120,6 +122,7 @@ struct Pending {
     code: Code,
     statement: Option<Statement>,
     permit: bool,
+    absent: bool,
 }
 
 /// One session, from its login on.
@@ -134,6 +137,8 @@ pub struct Session {
     under_permit: usize,
     prepared: NumberMap<u32, Statement>,
     last_prepared: Option<Statement>,
+    /// More were prepared than are remembered.
+    forgets: bool,
     /// The worst error since the transaction began.
     trouble: Option<Outcome>,
     digest: u64,
@@ -152,6 +157,7 @@ impl Session {
             under_permit: 0,
             prepared: NumberMap::default(),
             last_prepared: None,
+            forgets: false,
             trouble: None,
             digest: 0,
             statements: 0,
@@ -203,7 +209,8 @@ impl Session {
             Code::Execute => Some(self.prepared(command.statement)),
             _ => None,
         };
-        Seen { code, statement, closes: command.statement.filter(|_| code == Code::Close) }
+        let absent = code == Code::Execute && self.is_absent(command.statement);
+        Seen { code, statement, closes: command.statement.filter(|_| code == Code::Close), absent }
     }
 
     /// How the command may enter. Changes nothing: it may be asked again. A session that has a permit needs
@@ -218,6 +225,17 @@ impl Session {
         let unread = |act: &Act| matches!(act, Act::Doubt | Act::Hidden);
         let doubt = seen.code == Code::Unknown || statement.is_some_and(|s| s.acts.iter().any(unread));
         if doubt || self.hold.is_any() { Passage::Unqueued } else { Passage::Queued }
+    }
+
+    /// Whether the server cannot know that statement either: nothing was forgotten, and none is being prepared whose number
+    /// a client could guess.
+    fn is_absent(&self, number: Option<u32>) -> bool {
+        let known = match number {
+            Some(LAST_PREPARED) => self.last_prepared.is_some(),
+            Some(number) => self.prepared.contains_key(&number),
+            None => false,
+        };
+        !known && !self.forgets && !self.pending.iter().any(|pending| pending.code == Code::Prepare)
     }
 
     fn prepared(&self, number: Option<u32>) -> Statement {
@@ -240,7 +258,8 @@ impl Session {
         }
         if seen.code.is_answered() {
             self.under_permit += usize::from(permit);
-            self.pending.push_back(Pending { code: seen.code, statement: seen.statement, permit });
+            let Seen { code, statement, absent, .. } = seen;
+            self.pending.push_back(Pending { code, statement, permit, absent });
         }
     }
 
@@ -317,7 +336,7 @@ impl Session {
         self.hold = Hold::default();
         self.hold.transaction = transaction;
         self.prepared.clear();
-        self.last_prepared = None;
+        (self.last_prepared, self.forgets) = (None, false);
     }
 
     fn ended_well(&self, pending: &Pending, before: bool) -> Option<Outcome> {
@@ -349,8 +368,8 @@ impl Session {
             return pending.permit.then_some(outcome).or(before.then_some(outcome));
         }
         let doubt = !self.autocommit || acts.iter().any(|act| matches!(act, Act::Call | Act::Doubt));
-        // Nothing ran where the server did not prepare a statement.
-        let nothing = acts == [Act::Hidden];
+        // Nothing ran where the server only said that it knows no such statement, or did not prepare one.
+        let nothing = pending.absent && code::is_unknown_statement(error) || acts == [Act::Hidden];
         self.hold.transaction |= doubt && !nothing && pending.permit && pending.code.is_work();
         if self.hold.transaction {
             self.trouble = Some(self.trouble.map_or(outcome, |known| code::worse(known, outcome)));
@@ -361,7 +380,9 @@ impl Session {
 
     fn keep(&mut self, number: Option<u32>, statement: Statement) {
         self.last_prepared = Some(statement.clone());
-        if let Some(number) = number.filter(|_| self.prepared.len() < PREPARED_MAX) {
+        let full = self.prepared.len() >= PREPARED_MAX;
+        self.forgets |= full;
+        if let Some(number) = number.filter(|_| !full) {
             self.prepared.insert(number, statement);
         }
     }

@@ -3,7 +3,23 @@
 use super::*;
 
 #[test]
-fn a_prepared_statement_that_fails_may_have_opened_a_transaction() {
+fn a_statement_that_the_server_does_not_know_has_opened_nothing() {
+    let mut session = session();
+    for (number, error_code) in [(7, 1243), (LAST_PREPARED, 1243), (7, 1835)] {
+        session.send(&execute(number));
+        let after = session.replied(&error(error_code));
+        assert_eq!((after.open, session.hold().is_any()), (false, false), "{number}, {error_code}");
+    }
+    session.send(&other(0x17));
+    assert!(!session.replied(&error(1835)).open, "an EXECUTE without a number");
+    run(&mut session, "SET autocommit=0", ok(0));
+    session.send(&execute(7));
+    assert!(!session.replied(&error(1243)).open, "without autocommit neither");
+}
+
+#[test]
+fn what_may_be_known_to_the_server_may_have_opened_a_transaction_when_it_fails() {
+    // By another error something ran, whatever it was.
     let mut unseen = session();
     unseen.send(&execute(7));
     assert!(unseen.replied(&error(1054)).open);
@@ -12,6 +28,17 @@ fn a_prepared_statement_that_fails_may_have_opened_a_transaction() {
     prepare(&mut known, "CALL p()", 7);
     known.send(&execute(7));
     assert!(known.replied(&error(1243)).open);
+    // Its number was guessed, before the server had answered with it.
+    let mut guessed = session();
+    guessed.send(&Command { code: 0x16, ..query("CALL p()") });
+    guessed.send(&execute(7));
+    guessed.replied(&Reply { statement: Some(7), ..Reply::default() });
+    assert!(guessed.replied(&error(1243)).open);
+    // More were prepared than are remembered.
+    let mut many = session();
+    (0..=PREPARED_MAX as u32).for_each(|number| prepare(&mut many, "CALL p()", number));
+    many.send(&execute(PREPARED_MAX as u32));
+    assert!(many.replied(&error(1243)).open);
 }
 
 #[test]
