@@ -39,29 +39,13 @@ pub enum Event {
         admitted: u64,
         after: Nanos,
     },
-    /// Clients were turned away or refused a transaction, with the reason.
-    Refused {
+    /// Something happened to connections so many times since the last look.
+    Counted {
+        level: &'static str,
+        name: &'static str,
         count: u64,
-    },
-    /// Connections ended because of bytes that are not the protocol.
-    Malformed {
-        count: u64,
-    },
-    /// Clients took longer for their login than they may, and were left.
-    LoginTimeouts {
-        count: u64,
-    },
-    /// Clients came beyond the most that may be connected at a time.
-    ClientsRefused {
-        count: u64,
-    },
-    /// Sessions ended because of a defect of the guard itself; all others went on.
-    Panics {
-        count: u64,
-    },
-    /// Logins reach another server than before: its gate is empty, and what still runs at the old one counts no more.
-    Failover {
-        count: u64,
+        /// What to do about it.
+        hint: &'static str,
     },
     /// Something that works, but perhaps not as the operator wants it. It is looked at once, at the start.
     Warned {

@@ -2,9 +2,9 @@
 
 use super::ShareError;
 use super::front::Front;
-use super::handle::{Addition, Handle, Inbox};
-use super::listening::{Doors, Listening};
-use super::plan::{DiskPlan, NbdPlan, Plan};
+use super::handle::{Handle, Inbox};
+use super::listening::Listening;
+use super::plan::{NbdPlan, Plan};
 use super::worker::Worker;
 use std::io;
 use std::sync::Arc;
@@ -48,15 +48,6 @@ impl Engine {
 
     pub fn handle(&self) -> Handle {
         self.handle.clone()
-    }
-
-    /// Serves one more disk from now on, to other threads, at the places of all disks, and at places of its own; its place among
-    /// the disks, which is behind all others.
-    ///
-    /// # Errors
-    /// The name is taken, or the engine has ended.
-    pub fn add(&self, disk: DiskPlan, doors: Doors) -> Result<usize, ShareError> {
-        self.handle.add(Addition { disk, listeners: doors.0 })
     }
 
     /// Ports it listens at, where the system chose them too.

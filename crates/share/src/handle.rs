@@ -1,11 +1,9 @@
 //! The way to an engine for other threads.
 
-use super::{DiskPlan, Errno, Failure, Reply, Request, ShareError};
+use super::{Errno, Failure, Reply, Request};
 use evenkeel_core::histogram::Histogram;
 use evenkeel_core::share::{Costs, Measured};
-use evenkeel_os::address::Address;
-use evenkeel_os::{Listener, Wake};
-use std::fmt;
+use evenkeel_os::Wake;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,24 +16,11 @@ pub(super) enum Message {
     Request(Request),
     Window(f64),
     Shares(usize, f64),
-    /// Serves one more disk.
-    Add(Addition, Sender<Result<usize, ShareError>>),
     Costs(Box<Costs>),
     /// A period has ended: what was seen in it is wanted.
     Measure(Sender<Seen>),
     /// No more requests; end when the last one has.
     Stop,
-}
-
-pub(super) struct Addition {
-    pub disk: DiskPlan,
-    pub listeners: Vec<(Address, Listener)>,
-}
-
-impl fmt::Debug for Addition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Addition({:?})", self.disk.name)
-    }
 }
 
 /// Clients that found no room, and wait to be accepted.
@@ -204,14 +189,6 @@ impl Handle {
     /// Sets the shares of a disk, above zero.
     pub fn set_shares(&self, disk: usize, shares: f64) {
         let _ = self.0.put(Message::Shares(disk, shares));
-    }
-
-    /// Another disk; its place among the others.
-    pub(super) fn add(&self, addition: Addition) -> Result<usize, ShareError> {
-        let ended = || ShareError::Ended(io::ErrorKind::BrokenPipe.into());
-        let (sender, receiver) = channel();
-        self.0.put(Message::Add(addition, sender)).map_err(|_| ended())?;
-        receiver.recv().map_err(|_| ended())?
     }
 
     pub fn set_costs(&self, costs: Costs) {

@@ -49,18 +49,15 @@ impl From<Address> for ListenAddress {
 
 pub(super) fn exports(disks: &[DiskPlan]) -> Result<Vec<Export>, ShareError> {
     let mut exports: Vec<Export> = Vec::new();
-    for disk in disks {
-        let export = export(disk, |name| exports.iter().any(|export| export.name == name))?;
-        exports.push(export);
+    for DiskPlan { name, backing, .. } in disks {
+        if !(1..=NAME_MAX).contains(&name.len()) || exports.iter().any(|export| export.name == *name) {
+            return Err(ShareError::Name { name: name.clone() });
+        }
+        exports.push(Export {
+            name: name.clone(),
+            bytes: backing.bytes(),
+            read_only: backing.is_read_only(),
+        });
     }
     Ok(exports)
-}
-
-/// One disk as clients see it.
-pub(super) fn export(disk: &DiskPlan, is_taken: impl Fn(&str) -> bool) -> Result<Export, ShareError> {
-    let DiskPlan { name, backing, .. } = disk;
-    if !(1..=NAME_MAX).contains(&name.len()) || is_taken(name) {
-        return Err(ShareError::Name { name: name.clone() });
-    }
-    Ok(Export { name: name.clone(), bytes: backing.bytes(), read_only: backing.is_read_only() })
 }

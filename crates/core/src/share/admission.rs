@@ -80,12 +80,6 @@ impl<T> Admission<T> {
         }
     }
 
-    /// Adds a disk behind all others, with these shares, which must be above zero.
-    pub fn add(&mut self, shares: f64) {
-        self.disks.push(Wanted { shares, cost: 0.0, area: 0.0 });
-        self.queue.add(shares);
-    }
-
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }

@@ -35,11 +35,6 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Adds a disk behind all others, with these shares, which must be above zero.
-    pub fn add(&mut self, shares: f64) {
-        self.disks.push(Disk { shares, finish: 0.0, waiting: Turns::new() });
-    }
-
     pub fn len(&self) -> usize {
         self.disks.iter().map(|disk| disk.waiting.len()).sum()
     }

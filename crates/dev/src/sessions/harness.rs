@@ -6,7 +6,7 @@ use super::witness::Witness;
 use evenkeel_core::Nanos;
 use evenkeel_guard::admission::{Caller, Census, Gate, Options, SessionId};
 use evenkeel_guard::proxy::parts::{Door, Kinds, Standing, session_of};
-use evenkeel_guard::proxy::session::{Action, Arrival, Context, Event, Session, Side, Terms};
+use evenkeel_guard::proxy::session::{Action, Context, Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::TlsMode;
@@ -63,10 +63,9 @@ impl Harness {
         let mut plan = Plan::new(Address::Unix(PathBuf::from("/guard")), backend);
         plan.refuse_host_accounts = chosen(1);
         plan.administrators = vec!["boss".to_owned()];
-        let arrival = Arrival { local: chosen(3), spare: chosen(4) };
         let terms = Terms { plan, tls_offered: chosen(5), backend_tls: TlsMode::Preferred };
         let mut harness = Self {
-            session: Session::new(ME, arrival, Nanos::ZERO),
+            session: Session::new(ME, chosen(3), Nanos::ZERO),
             witness: Witness::new(terms.clone()),
             terms,
             door: gateway.clone(),
@@ -232,14 +231,13 @@ impl Harness {
     }
 
     fn notice(&mut self, notice: evenkeel_guard::admission::Notice) {
-        use evenkeel_guard::admission::Notice::{Admitted, Close, Rejected};
+        use evenkeel_guard::admission::Notice::{Admitted, Rejected};
         if session_of(notice) != ME {
             return;
         }
         self.happens(match notice {
             Admitted(..) => Event::Admitted,
             Rejected(_, rejection) => Event::Rejected(rejection),
-            Close(_) => Event::CloseIdle,
         });
     }
 
@@ -306,17 +304,6 @@ impl Harness {
     pub fn bound_waits(&mut self, most: Nanos) {
         let options = Options { wait_max: Some(most), ..Options::default() };
         self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
-    }
-
-    /// Transactions that idle for so long are closed.
-    pub fn close_idle(&mut self, after: Nanos) {
-        let options = Options { close_after: Some(after), ..Options::default() };
-        self.gateway.reach(None, &mut |gate, now| gate.set_options(now, options));
-    }
-
-    /// Whether nothing that the guard said to the client has this word.
-    pub fn told_nothing_of(&self, word: &str) -> bool {
-        !self.told.windows(word.len()).any(|part| part == word.as_bytes())
     }
 
     /// What the session has of the gate.

@@ -122,42 +122,6 @@ fn pauses_are_not_held_against_a_transaction() {
 }
 
 #[test]
-fn a_transaction_whose_client_goes_on_with_what_needs_no_permit_is_not_closed_as_idle() {
-    let mut harness = logged_in(0);
-    harness.close_idle(Nanos::from_secs(1));
-    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    for _ in 0..5 {
-        harness.waits(Nanos::from_millis(700));
-        assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Lent), 1));
-        runs(&mut harness, "DO RELEASE_LOCK('a')", 1, IN_TRANSACTION);
-    }
-    says(&mut harness, "DO RELEASE_LOCK('b')");
-    harness.waits(Nanos::from_millis(1_500));
-    assert!(!harness.is_closed(), "the server has not answered");
-    harness.says_packet(Side::Server, 1, &[0, 0, 0, IN_TRANSACTION, 0, 0, 0]);
-    harness.waits(Nanos::from_millis(900));
-    assert!(!harness.end_told[Side::Client as usize] && harness.told_nothing_of("idle"));
-    (0..3).for_each(|_| harness.waits(Nanos::from_millis(500)));
-    assert!(harness.end_told[Side::Client as usize] && !harness.told_nothing_of("idle"));
-    harness.drop_session();
-}
-
-#[test]
-fn a_transaction_whose_client_sends_what_is_not_answered_is_not_idle_either() {
-    let mut harness = logged_in(0);
-    harness.close_idle(Nanos::from_secs(1));
-    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    for _ in 0..5 {
-        harness.waits(Nanos::from_millis(700));
-        harness.says_packet(Side::Client, 0, b"\x18\x01\0\0\0\0\0a piece of a parameter");
-        assert!(!harness.end_told[Side::Client as usize] && harness.told_nothing_of("idle"));
-    }
-    (0..3).for_each(|_| harness.waits(Nanos::from_millis(900)));
-    assert!(!harness.told_nothing_of("idle"), "nothing came any more");
-    harness.drop_session();
-}
-
-#[test]
 fn what_a_server_says_before_its_end_and_is_read_behind_it_begins_no_transaction() {
     let mut harness = logged_in(0);
     says(&mut harness, "BEGIN");
@@ -165,20 +129,6 @@ fn what_a_server_says_before_its_end_and_is_read_behind_it_begins_no_transaction
     harness.happens(Event::Leaving(Side::Server));
     harness.says_packet(Side::Server, 1, &[0, 0, 0, IN_TRANSACTION, 0, 0, 0]);
     assert_eq!((harness.standing(), harness.census().running, harness.census().unqueued), (None, 0, 0));
-    harness.drop_session();
-}
-
-#[test]
-fn a_notice_that_a_transaction_idles_comes_too_late_for_one_that_goes_on() {
-    let mut harness = logged_in(0);
-    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    harness.waits(Nanos::from_millis(700));
-    assert_eq!(harness.census().lent, 1);
-    says(&mut harness, "UPDATE t SET a = 1");
-    // The gate found it idle on another thread, before the client went on.
-    harness.happens(Event::CloseIdle);
-    assert_eq!((harness.standing(), harness.census().running), (Some(Standing::Held), 1));
-    assert!(!harness.end_told[Side::Client as usize] && harness.told_nothing_of("idle"));
     harness.drop_session();
 }
 

@@ -12,7 +12,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_guard::admission::{Gate, Options, SessionId};
 use evenkeel_guard::proxy::parts::{Attempt, Door, Kinds, Pair};
-use evenkeel_guard::proxy::session::{Arrival, Event, Session, Side, Terms};
+use evenkeel_guard::proxy::session::{Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
@@ -146,7 +146,7 @@ impl World {
         let (near, far) = (conduit(), conduit());
         let plug =
             |conduit: &Rc<RefCell<Conduit>>| Plug { conduit: Rc::clone(conduit), now: Rc::clone(&self.now) };
-        let session = Session::new(id, Arrival { local: false, spare: false }, self.now.get());
+        let session = Session::new(id, false, self.now.get());
         Slot {
             id,
             pair: Pair::new(session, plug(&near), plug(&far), Attempt::default()),

@@ -21,5 +21,5 @@ pub mod size;
 pub mod study;
 pub mod workload;
 
-pub use crate::console::{console_size, look, mode};
+pub use crate::console::{look, mode};
 pub use crate::session::Session;

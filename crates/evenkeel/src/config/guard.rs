@@ -10,7 +10,6 @@ pub use flags::Flags;
 use super::control::{memory, named, with_memory};
 use super::fields::{Fields, LIMIT_MAX, set};
 use super::lines::at_key;
-use crate::guard::decisions::LoggedDecisions;
 use crate::view::log::Form;
 use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
@@ -52,8 +51,6 @@ pub struct GuardConfig {
     pub metrics: Option<String>,
     pub journal: Option<PathBuf>,
     pub log: Form,
-    /// Which changes of the limit have a line of their own in the log.
-    pub log_decisions: LoggedDecisions,
     /// Time for transactions to end after SIGTERM.
     pub drain: Nanos,
 }
@@ -75,7 +72,6 @@ impl GuardConfig {
             metrics: None,
             journal: None,
             log: Form::Text,
-            log_decisions: LoggedDecisions::default(),
             drain: Nanos::from_secs(10),
         }
     }
@@ -92,7 +88,6 @@ impl GuardConfig {
         set(&mut plan.proxy_protocol, file.optional("proxy_protocol")?);
         set(&mut plan.refuse_host_accounts, file.optional("refuse_host_accounts")?);
         set(&mut self.log, file.one_of("log", &Form::NAMES)?);
-        set(&mut self.log_decisions, file.one_of("log_decisions", &LoggedDecisions::NAMES)?);
         set(&mut self.drain, file.time("drain")?);
         self.weights = weights(file.optional("weights")?)?;
 
@@ -100,13 +95,10 @@ impl GuardConfig {
         set(&mut plan.tenants, queue.one_of("by", &TENANTS)?);
         plan.options.queue_max = queue.optional("length")?;
         plan.options.wait_max = queue.time("wait")?;
-        set(&mut plan.options.named_max, queue.optional("named_max")?);
         queue.finish()?;
 
         let mut idle = file.section("idle")?;
         set(&mut plan.lend_after, idle.time("lend_after")?);
-        set(&mut plan.options.lent_max, idle.optional("lent_max")?);
-        plan.options.close_after = idle.time("close_after")?;
         idle.finish()?;
 
         let mut clients = file.section("client_tls")?;

@@ -40,35 +40,13 @@ pub fn located(file: &str, text: &str, error: &anyhow::Error) -> anyhow::Error {
 
 /// A key somewhere in a file.
 struct Found {
-    /// Own name of its table, or of the list that the table is in; empty at the top.
-    table: String,
-    /// What errors call this table and no other one.
+    /// What errors call its table and no other one.
     entries: Vec<String>,
     line: usize,
 }
 
 /// Errors of these are about the top of a file.
 const TOP: [&str; 4] = ["guard", "share", "study", "workload"];
-
-/// How surely a key is in the table that an error names.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Sureness {
-    Elsewhere,
-    Alike,
-    There,
-}
-
-impl Found {
-    fn sureness(&self, entry: &str) -> Sureness {
-        if self.entries.iter().any(|own| own == entry) {
-            Sureness::There
-        } else if !self.table.is_empty() && entry.contains(&self.table) {
-            Sureness::Alike
-        } else {
-            Sureness::Elsewhere
-        }
-    }
-}
 
 /// The keys of a text.
 pub struct Lines<'a> {
@@ -100,41 +78,34 @@ impl<'a> Lines<'a> {
         self.line_in(table, key)
     }
 
-    /// The line of a key of the table that errors call so; `None` where several tables that may be meant have it.
+    /// The line of a key of the table that errors call so, or of the only one that has the key.
     pub fn of_key(&self, entry: &str, key: &str) -> Option<usize> {
         let found = self.everywhere(key);
-        let surest = found.iter().map(|found| found.sureness(entry)).max()?;
-        let mut meant = found.iter().filter(|found| found.sureness(entry) == surest);
-        meant.next().filter(|_| meant.next().is_none()).map(|found| found.line)
+        let only = if let [only] = &found[..] { Some(only) } else { None };
+        let meant = found.iter().find(|found| found.entries.iter().any(|own| own == entry));
+        meant.or(only).map(|found| found.line)
     }
 
     /// Every table that has the key.
     fn everywhere(&self, key: &str) -> Vec<Found> {
         let mut found = Vec::new();
-        self.search(&self.table, "", TOP.map(str::to_owned).to_vec(), key, &mut found);
+        self.search(&self.table, TOP.map(str::to_owned).to_vec(), key, &mut found);
         found
     }
 
-    fn search(
-        &self,
-        table: &DeTable<'_>,
-        name: &str,
-        entries: Vec<String>,
-        key: &str,
-        found: &mut Vec<Found>,
-    ) {
+    fn search(&self, table: &DeTable<'_>, entries: Vec<String>, key: &str, found: &mut Vec<Found>) {
         let line = self.line_in(table, key);
-        found.extend(line.map(|line| Found { table: name.to_owned(), entries, line }));
+        found.extend(line.map(|line| Found { entries, line }));
         for (own, value) in table {
             let own = own.get_ref();
             match value.get_ref() {
-                DeValue::Table(inner) => self.search(inner, own, vec![own.to_string()], key, found),
+                DeValue::Table(inner) => self.search(inner, vec![own.to_string()], key, found),
                 DeValue::Array(values) => {
                     let tables = values.iter().enumerate();
                     let tables =
                         tables.filter_map(|(place, value)| Some((place, value.get_ref().as_table()?)));
                     tables.for_each(|(place, inner)| {
-                        self.search(inner, own, of_list(own, place, inner), key, found);
+                        self.search(inner, of_list(own, place, inner), key, found);
                     });
                 }
                 _ => {}

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Settings of each: its log is read, and who stops it waits two seconds for transactions.
+/// Settings of each: its log is read, and who stops it waits two seconds for transactions, and kills it after five.
 const SETTINGS: &str = "log = 'json'\ndrain = '2s'\n";
 
 /// What kind of guard it is to be.
@@ -24,9 +24,9 @@ pub struct Spec {
 /// A running guard; it ends when this is dropped, and with this process at the latest.
 #[derive(Debug)]
 pub struct Child {
-    child: child::Child,
-    address: String,
-    metrics: String,
+    pub child: child::Child,
+    pub address: String,
+    pub metrics: String,
 }
 
 impl Child {
@@ -63,29 +63,12 @@ impl Child {
     fn wait_for_a_tick(&self) -> Result<()> {
         let clock = Clock::start();
         while let Err(error) = self.status() {
-            if Duration::from(clock.now()) > PATIENCE || !self.is_alive() {
-                return Err(error.context(format!("waiting for the guard: {}", self.last_words())));
+            if Duration::from(clock.now()) > PATIENCE || !self.child.id().is_alive() {
+                return Err(error.context(format!("waiting for the guard: {}", self.child.last_words())));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(())
-    }
-
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
-    pub fn metrics(&self) -> &str {
-        &self.metrics
-    }
-
-    /// Its process, for its CPU time.
-    pub fn pid(&self) -> i32 {
-        self.child.id().pid
-    }
-
-    pub fn is_alive(&self) -> bool {
-        self.child.id().is_alive()
     }
 
     /// Its status, as it serves it.
@@ -94,18 +77,6 @@ impl Child {
     /// It does not answer within some seconds, or has ended.
     pub fn status(&self) -> Result<Status> {
         status::read(&self.metrics)
-    }
-
-    pub fn last_words(&self) -> String {
-        self.child.last_words()
-    }
-
-    /// Lets open transactions end for two seconds, and kills it where it has not ended after five.
-    ///
-    /// # Errors
-    /// It had ended badly before, or had to be killed.
-    pub fn stop(self) -> Result<()> {
-        self.child.stop()
     }
 }
 
@@ -150,9 +121,8 @@ mod tests {
         let status = (0..30).find_map(|_| child.status().ok()).unwrap();
         let id = child.child.id();
         assert_eq!((status.limit, status.controller.as_str()), (7, "fixed"));
-        assert!(child.is_alive() && child.pid() == id.pid);
-        assert!(std::net::TcpStream::connect(child.address()).is_ok());
-        child.stop().unwrap();
+        assert!(id.is_alive() && std::net::TcpStream::connect(&child.address).is_ok());
+        child.child.stop().unwrap();
         assert!(!id.is_alive());
     }
 
@@ -180,7 +150,7 @@ mod tests {
     fn a_guard_that_was_killed_is_no_success() {
         let child = start(1, "").unwrap();
         child.child.id().end(Duration::ZERO);
-        let error = child.stop().unwrap_err();
+        let error = child.child.stop().unwrap_err();
         assert!(error.to_string().contains("signal: 9"), "{error}");
     }
 }

@@ -1,6 +1,8 @@
 //! Events of a guard as lines on stderr.
 
 use crate::view::log::{self, Form, Parts};
+use evenkeel_core::control::Reason;
+use evenkeel_guard::control::Verdict;
 use evenkeel_guard::event::Event;
 use serde_json::{Value, json};
 
@@ -43,12 +45,9 @@ fn parts(event: &Event) -> Parts {
         Event::Liveness { admitted, after } => {
             ("warn", "liveness", json!({ "admitted": admitted, "after_s": after.as_secs_f64() }))
         }
-        Event::Refused { count } => counted("warn", "refused", *count, ""),
-        Event::Malformed { count } => counted("warn", "malformed", *count, ""),
-        Event::LoginTimeouts { count } => counted("warn", "login_timeouts", *count, LOGIN_TIMEOUTS),
-        Event::ClientsRefused { count } => counted("error", "clients_refused", *count, CLIENTS_REFUSED),
-        Event::Panics { count } => counted("error", "panics", *count, PANICS),
-        Event::Failover { count } => counted("warn", "failover", *count, FAILOVER),
+        Event::Counted { level, name, count, hint } => {
+            (*level, *name, hinted(json!({ "count": count }), hint))
+        }
         Event::BackendDown { failed } => ("error", "backend_down", json!({ "failed": failed })),
         Event::BackendUp => ("info", "backend_up", json!({})),
         Event::Warned { about, text, hint } => {
@@ -64,37 +63,40 @@ fn parts(event: &Event) -> Parts {
     }
 }
 
-const LOGIN_TIMEOUTS: &str =
-    "clients that did not log in within `login_max`, or a server that answers too late: see its back_log";
-const CLIENTS_REFUSED: &str = "more clients than may be connected: raise `clients_max`, or, without it, open files \
-                               (LimitNOFILE= in the unit, or ulimit -n)";
-const FAILOVER: &str = "logins now reach another server; what still runs at the old one no longer counts";
-const PANICS: &str =
-    "a defect of the guard ended these sessions and no others: report it with the lines above";
-
-/// A line for what happened so many times since the last such line, and what to do about it.
-fn counted(level: &'static str, name: &'static str, count: u64, hint: &str) -> Parts {
-    let mut fields = json!({ "count": count });
-    if let (false, Value::Object(fields)) = (hint.is_empty(), &mut fields) {
-        fields.insert("hint".into(), json!(hint));
+/// Fields with what to do about them, if anything is.
+fn hinted(mut fields: Value, hint: &str) -> Value {
+    if !hint.is_empty() {
+        fields["hint"] = hint.into();
     }
-    (level, name, fields)
+    fields
 }
 
 /// Which changes hold. One that needs a restart is a warning, because until then the file says what is not so.
 fn reloaded(applied: &[&'static str], restart: &[&'static str]) -> Parts {
     let mut fields = json!({ "applied": applied.join(", ") });
-    if let (false, Value::Object(fields)) = (restart.is_empty(), &mut fields) {
-        fields.insert("restart_needed".into(), json!(restart.join(", ")));
-        let hint = "these keep their old values until the guard is restarted";
-        fields.insert("hint".into(), json!(hint));
+    if restart.is_empty() {
+        return ("info", "reloaded", fields);
     }
-    (if restart.is_empty() { "info" } else { "warn" }, "reloaded", fields)
+    fields["restart_needed"] = restart.join(", ").into();
+    ("warn", "reloaded", hinted(fields, "these keep their old values until the guard is restarted"))
+}
+
+/// Whether it is a step of the limit that decides nothing by itself: a probe, there and back again, or the move that a simple
+/// controller makes at every look. The log counts these; what decides something has a line of its own.
+pub fn is_step(event: &Event) -> bool {
+    use Reason::{CannotFill, Measuring, NotBetter, Reflection, Trying};
+    let Event::Limit { verdict: Verdict { decision: Some(decision), .. }, .. } = event else { return false };
+    matches!(
+        decision.why,
+        Trying { .. } | Measuring { .. } | NotBetter(_) | CannotFill { .. } | Reflection { .. }
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::verdict;
     use super::*;
+    use evenkeel_core::control::{Decision, Hint};
 
     #[test]
     fn a_reload_names_what_holds_and_what_needs_a_restart() {
@@ -103,6 +105,18 @@ mod tests {
         let partly = told(vec!["backend", "listen"]);
         assert!(partly.contains("level=warn event=reloaded applied=drain"), "{partly}");
         assert!(partly.contains("restart_needed=\"backend, listen\""), "{partly}");
+    }
+
+    #[test]
+    fn a_probe_is_a_step_and_what_decides_something_is_none() {
+        let limit = |why| {
+            let decision = Some(Decision { limit: 5, why });
+            Event::Limit { from: 4, verdict: Verdict { decision, ..verdict() }, dry_run: false }
+        };
+        assert!(is_step(&limit(Reason::Trying { in_use: 5, because: Hint::Turn })));
+        assert!(!is_step(&limit(Reason::Brake { from: 9, because: Hint::Locks })));
+        let kept = Event::Limit { from: 5, verdict: Verdict { decision: None, ..verdict() }, dry_run: false };
+        assert!(!is_step(&kept) && !is_step(&Event::MaxLimit { from: 9, to: 4 }));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What an operator sees of the guard: metrics, logs, the journal, the live view; and a guard as a child.
 
 pub mod child;
-pub mod decisions;
 pub mod journal;
 pub mod log;
 pub mod metrics;

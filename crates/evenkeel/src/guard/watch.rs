@@ -1,105 +1,137 @@
 //! What connections do, as counts that only grow, and the events that follow from them.
 
 use evenkeel_guard::event::Event;
-use evenkeel_guard::proxy::Stats;
+use evenkeel_guard::proxy::{Count, Stats};
 
-/// Counts since the start of the guard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    pub logins: u64,
-    /// Clients that were turned away, and commands that were refused.
-    pub refused: u64,
-    /// Connections ended because of bytes that are not the protocol.
-    pub malformed: u64,
-    pub unreachable: u64,
-    pub login_timeouts: u64,
-    pub clients_refused: u64,
-    /// Sessions ended by a defect of the guard.
-    pub panics: u64,
-    /// Times when another server took the place of the one before.
-    pub failovers: u64,
+/// A count whose growth is an event.
+struct Told {
+    level: &'static str,
+    name: &'static str,
+    hint: &'static str,
+    of: fn(&Stats) -> &Count,
 }
 
-impl From<&Stats> for Counts {
-    fn from(stats: &Stats) -> Self {
-        Self {
-            logins: stats.logins.get(),
-            refused: stats.refused.get(),
-            malformed: stats.malformed.get(),
-            unreachable: stats.unreachable.get(),
-            login_timeouts: stats.login_timeouts.get(),
-            clients_refused: stats.clients_refused.get(),
-            panics: stats.panics.get(),
-            failovers: stats.failovers.get(),
-        }
-    }
-}
+const TOLD: [Told; 6] = [
+    Told { level: "warn", name: "refused", hint: "", of: |stats| &stats.refused },
+    Told { level: "warn", name: "malformed", hint: "", of: |stats| &stats.malformed },
+    Told {
+        level: "warn",
+        name: "login_timeouts",
+        hint: "clients that did not log in within `login_max`, or a server that answers too late: see its back_log",
+        of: |stats| &stats.login_timeouts,
+    },
+    Told {
+        level: "error",
+        name: "clients_refused",
+        hint: "more clients than may be connected: raise `clients_max`, or, without it, open files (LimitNOFILE= in the \
+               unit, or ulimit -n)",
+        of: |stats| &stats.clients_refused,
+    },
+    Told {
+        level: "error",
+        name: "panics",
+        hint: "a defect of the guard ended these sessions and no others: report it with the lines above",
+        of: |stats| &stats.panics,
+    },
+    Told {
+        level: "warn",
+        name: "failover",
+        hint: "logins now reach another server; what still runs at the old one no longer counts",
+        of: |stats| &stats.failovers,
+    },
+];
 
 /// Turns counts into events, at most one of each kind for each look.
 #[derive(Debug, Default)]
 pub struct Watch {
-    last: Counts,
+    told: [u64; TOLD.len()],
+    unreachable: u64,
+    logins: u64,
     down: bool,
+    warned: bool,
 }
 
 impl Watch {
-    pub fn look(&mut self, now: Counts) -> Vec<Event> {
-        let last = std::mem::replace(&mut self.last, now);
+    pub fn look(&mut self, stats: &Stats) -> Vec<Event> {
         let mut events = Vec::new();
-        let mut tell = |count: u64, event: fn(u64) -> Event| {
+        for (&Told { level, name, hint, of }, last) in TOLD.iter().zip(&mut self.told) {
+            let count = growth(last, of(stats));
             if count > 0 {
-                events.push(event(count));
+                events.push(Event::Counted { level, name, count, hint });
             }
-        };
-        tell(now.refused.saturating_sub(last.refused), |count| Event::Refused { count });
-        tell(now.malformed.saturating_sub(last.malformed), |count| Event::Malformed { count });
-        let timeouts = now.login_timeouts.saturating_sub(last.login_timeouts);
-        tell(timeouts, |count| Event::LoginTimeouts { count });
-        let beyond = now.clients_refused.saturating_sub(last.clients_refused);
-        tell(beyond, |count| Event::ClientsRefused { count });
-        tell(now.panics.saturating_sub(last.panics), |count| Event::Panics { count });
-        tell(now.failovers.saturating_sub(last.failovers), |count| Event::Failover { count });
-        let failed = now.unreachable.saturating_sub(last.unreachable);
+        }
+        let failed = growth(&mut self.unreachable, &stats.unreachable);
+        let logins = growth(&mut self.logins, &stats.logins);
         if failed > 0 && !self.down {
             events.push(Event::BackendDown { failed });
-        } else if self.down && failed == 0 && now.logins > last.logins {
+        } else if self.down && failed == 0 && logins > 0 {
             events.push(Event::BackendUp);
             self.down = false;
         }
         self.down |= failed > 0;
+        if stats.without_tls.get() > 0 && !std::mem::replace(&mut self.warned, true) {
+            events.push(without_tls());
+        }
         events
     }
+}
+
+fn without_tls() -> Event {
+    Event::Warned {
+        about: "tls",
+        text: "the server offers TLS and this guard offers none: clients that prefer it (`--ssl`) reach the \
+               guard unencrypted, those that require it cannot connect, and accounts with REQUIRE SSL cannot log in"
+            .into(),
+        hint: "give the guard a certificate: `certificate` and `key`, or `self_signed`, under [client_tls]".into(),
+    }
+}
+
+/// How much a count has grown since the last look.
+fn growth(last: &mut u64, count: &Count) -> u64 {
+    let now = count.get();
+    now - std::mem::replace(last, now)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn add(count: &Count, times: u64) {
+        (0..times).for_each(|_| count.add());
+    }
+
     #[test]
     fn a_server_that_is_down_is_told_once_and_again_when_it_is_back() {
-        let mut watch = Watch::default();
-        let at = |unreachable, logins| Counts { unreachable, logins, ..Counts::default() };
-        assert_eq!(watch.look(at(0, 5)), []);
-        assert_eq!(watch.look(at(3, 5)), [Event::BackendDown { failed: 3 }]);
-        assert_eq!(watch.look(at(9, 5)), []);
-        assert_eq!(watch.look(at(9, 5)), []);
-        assert_eq!(watch.look(at(9, 6)), [Event::BackendUp]);
-        assert_eq!(watch.look(at(9, 7)), []);
+        let (mut watch, stats) = (Watch::default(), Stats::default());
+        let mut after = |failed, logins| {
+            add(&stats.unreachable, failed);
+            add(&stats.logins, logins);
+            watch.look(&stats)
+        };
+        assert_eq!(after(0, 5), []);
+        assert_eq!(after(3, 0), [Event::BackendDown { failed: 3 }]);
+        assert_eq!(after(6, 0), []);
+        assert_eq!(after(0, 0), []);
+        assert_eq!(after(0, 1), [Event::BackendUp]);
+        assert_eq!(after(0, 1), []);
     }
 
     #[test]
     fn refusals_are_told_as_a_number_not_each() {
-        let mut watch = Watch::default();
-        let now = Counts { refused: 1_000, malformed: 2, ..Counts::default() };
-        assert_eq!(watch.look(now), [Event::Refused { count: 1_000 }, Event::Malformed { count: 2 }]);
-        assert_eq!(watch.look(now), []);
-        let now = Counts { login_timeouts: 7, clients_refused: 40, panics: 1, ..now };
-        let told = [
-            Event::LoginTimeouts { count: 7 },
-            Event::ClientsRefused { count: 40 },
-            Event::Panics { count: 1 },
-        ];
-        assert_eq!(watch.look(now), told);
-        assert_eq!(watch.look(now), []);
+        let (mut watch, stats) = (Watch::default(), Stats::default());
+        let mut told = || {
+            let counted = |event| match event {
+                Event::Counted { name, count, .. } => (name, count),
+                other => panic!("{other:?}"),
+            };
+            watch.look(&stats).into_iter().map(counted).collect::<Vec<_>>()
+        };
+        add(&stats.refused, 1_000);
+        add(&stats.malformed, 2);
+        assert_eq!(told(), [("refused", 1_000), ("malformed", 2)]);
+        assert!(told().is_empty());
+        add(&stats.clients_refused, 40);
+        add(&stats.panics, 1);
+        assert_eq!(told(), [("clients_refused", 40), ("panics", 1)]);
     }
 }

@@ -40,7 +40,7 @@ impl Host {
     /// It does not start; with what it said.
     pub fn start(config: &Path) -> Result<Self> {
         let flags = ["share".into(), "disk".into()].into_iter().chain(common(config)).collect();
-        Self::with(flags, DEADLINE, Places::of, None)
+        Self::with(flags, DEADLINE, |event| Places::of(event, "serving"), None)
     }
 
     /// Starts it with this configuration of one disk, and returns when that is mounted at `at`.
@@ -52,7 +52,7 @@ impl Host {
         flags.extend(common(config));
         // It keeps nothing in a home, but asks for one.
         flags.extend([format!("--at={}", at.display()), format!("--home={}", at.display())]);
-        Self::with(flags, UNMOUNT, Places::of_mount, Some(Mountpoint(at.to_owned())))
+        Self::with(flags, UNMOUNT, |event| Places::of(event, "mounted"), Some(Mountpoint(at.to_owned())))
     }
 
     fn with(
@@ -107,16 +107,11 @@ fn common(config: &Path) -> [String; 2] {
 }
 
 impl Places {
-    fn of(event: &Value) -> Option<Self> {
+    /// Of the event of this name; a disk that is mounted need not have an address.
+    fn of(event: &Value, name: &str) -> Option<Self> {
         let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
-        (text("event")? == "serving").then_some(())?;
-        Some(Self { nbd: text("nbd")?, metrics: text("metrics")? })
-    }
-
-    fn of_mount(event: &Value) -> Option<Self> {
-        let text = |key: &str| event.get(key)?.as_str().map(str::to_owned);
-        (text("event")? == "mounted").then_some(())?;
-        Some(Self { nbd: String::new(), metrics: text("metrics")? })
+        (text("event")? == name).then_some(())?;
+        Some(Self { nbd: text("nbd").unwrap_or_default(), metrics: text("metrics")? })
     }
 }
 
@@ -139,13 +134,13 @@ mod tests {
 
     #[test]
     fn where_it_serves_is_read_from_its_log() {
-        assert_eq!(Places::of(&json!({ "event": "joined", "member": "a" })), None);
+        assert_eq!(Places::of(&json!({ "event": "joined", "member": "a" }), "serving"), None);
         let event = json!({ "event": "serving", "nbd": "127.0.0.1:1", "metrics": "127.0.0.1:7" });
         let expected = Places { nbd: "127.0.0.1:1".into(), metrics: "127.0.0.1:7".into() };
-        assert_eq!(Places::of(&event), Some(expected));
-        assert_eq!(Places::of_mount(&event), None, "it serves, and is not mounted yet");
+        assert_eq!(Places::of(&event, "serving"), Some(expected));
+        assert_eq!(Places::of(&event, "mounted"), None, "it serves, and is not mounted yet");
         let event = json!({ "event": "mounted", "at": "/a", "metrics": "127.0.0.1:7" });
         let expected = Places { nbd: String::new(), metrics: "127.0.0.1:7".into() };
-        assert_eq!(Places::of_mount(&event), Some(expected));
+        assert_eq!(Places::of(&event, "mounted"), Some(expected));
     }
 }

@@ -75,18 +75,18 @@ impl ChildGuard {
     }
 
     fn all_ticks(self) -> anyhow::Result<Vec<Recorded>> {
-        self.child.stop()?;
+        self.child.child.stop()?;
         Follower::open(&self.journal)?.ticks()
     }
 }
 
 impl Guard for ChildGuard {
     fn address(&self) -> &str {
-        self.child.address()
+        &self.child.address
     }
 
     fn process(&self) -> u32 {
-        self.child.pid().unsigned_abs()
+        self.child.child.id().pid.unsigned_abs()
     }
 
     fn ticks(&mut self) -> Result<Vec<Tick>> {

@@ -1,7 +1,6 @@
 //! The census: which transactions run, which wait, and why. No wait is hidden.
 
 use super::Gate;
-use super::tenant::Tenant;
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use std::fmt;
@@ -52,7 +51,7 @@ pub struct Census {
 impl Gate {
     /// Counts everything, the tenants included.
     pub fn census(&self, now: Nanos) -> Census {
-        let tenants = self.tenants.iter().map(|tenant| TenantCensus::of(tenant, now)).collect();
+        let tenants = self.tenants.iter().map(|tenant| tenant.census(now)).collect();
         Census { tenants, ..self.brief_census(now) }
     }
 
@@ -62,7 +61,7 @@ impl Gate {
         Census {
             limit: self.limit,
             running: self.running,
-            lent: self.lent.len(),
+            lent: self.lent,
             lent_max: self.options.lent_max,
             lent_refused: self.lent_refused,
             loans: self.on_loan.len(),
@@ -88,7 +87,7 @@ impl Gate {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct TenantCensus {
     pub name: String,
     /// Share of admissions while others wait too.
@@ -111,25 +110,6 @@ pub struct TenantCensus {
     pub cancelled: u64,
     /// Waits of all transactions that were admitted, also waits of zero.
     pub waits: Histogram,
-}
-
-impl TenantCensus {
-    pub(super) fn of(tenant: &Tenant, now: Nanos) -> Self {
-        Self {
-            name: tenant.name.clone(),
-            weight: tenant.weight,
-            waiting: tenant.waiting.len(),
-            longest_waiting: tenant.waiting.first_key_value().map_or(Nanos::ZERO, |(_, w)| now - w.since),
-            in_flight: tenant.in_flight,
-            exempt: tenant.exempt,
-            exempt_refused: tenant.exempt_refused,
-            admitted: tenant.admitted,
-            queued: tenant.queued,
-            rejected: tenant.rejected,
-            cancelled: tenant.cancelled,
-            waits: tenant.waits.clone(),
-        }
-    }
 }
 
 /// Why sessions wait.

@@ -21,7 +21,7 @@ impl Gate {
             self.notices.push_back(Notice::Admitted(waiter.session, wait));
         }
         self.sessions.clear();
-        self.lent.clear();
+        self.lent = 0;
         self.on_loan.clear();
         self.asleep.clear();
         (self.unqueued, self.by_liveness) = (0, 0);

@@ -1,7 +1,7 @@
 //! Permits that are lent: a transaction that does not use the server, or has had more of it than its kind ever
 //! takes, makes room for another. It goes on meanwhile, and takes its permit back without queueing.
 
-use super::{Caller, Gate, Loan, Notice, Session, SessionId, Stage};
+use super::{Caller, Gate, Loan, SessionId, Stage};
 use evenkeel_core::Nanos;
 
 impl Gate {
@@ -13,7 +13,7 @@ impl Gate {
             return false;
         }
         let full = match loan {
-            Loan::Idle => self.lent.len() >= self.options.lent_max,
+            Loan::Idle => self.lent >= self.options.lent_max,
             Loan::AtServer { .. } => self.on_loan.len() >= self.loans_max(),
             Loan::Asleep { .. } => self.asleep.len() >= self.options.lent_max,
         };
@@ -24,12 +24,12 @@ impl Gate {
                     self.lent_refused += 1;
                     return false;
                 }
-                known.stage = Stage::Lent { since: now, asked_to_close: false };
-                self.lent.insert(caller.session);
+                known.stage = Stage::Lent;
+                self.lent += 1;
                 self.forget_loan(caller.session, stage);
                 return true;
             }
-            (Stage::Lent { .. } | Stage::OnLoan { .. } | Stage::Asleep { .. }, _) => return true,
+            (Stage::Lent | Stage::OnLoan { .. } | Stage::Asleep { .. }, _) => return true,
             (Stage::Waiting(_), _) => return false,
             (Stage::Running, Loan::Idle | Loan::Asleep { .. }) if full => {
                 self.lent_refused += 1;
@@ -40,8 +40,8 @@ impl Gate {
                 return false;
             }
             (Stage::Running, Loan::Idle) => {
-                known.stage = Stage::Lent { since: now, asked_to_close: false };
-                self.lent.insert(caller.session);
+                known.stage = Stage::Lent;
+                self.lent += 1;
             }
             (Stage::Running, Loan::AtServer { since }) => {
                 (known.stage, known.was_on_loan) = (Stage::OnLoan { since }, true);
@@ -90,24 +90,14 @@ impl Gate {
 
     pub(super) fn forget_loan(&mut self, session: SessionId, stage: Stage) {
         match stage {
-            Stage::Lent { .. } => self.lent.remove(&session),
-            Stage::OnLoan { since } => self.on_loan.remove(&(since, session)),
-            Stage::Asleep { since } => self.asleep.remove(&(since, session)),
-            Stage::Waiting(_) | Stage::Running => false,
-        };
-    }
-
-    pub(super) fn close_idle(&mut self, now: Nanos) {
-        let Some(after) = self.options.close_after else { return };
-        for &session in &self.lent {
-            if let Some(Session { stage: Stage::Lent { since, asked_to_close }, .. }) =
-                self.sessions.get_mut(&session)
-                && !*asked_to_close
-                && now - *since >= after
-            {
-                *asked_to_close = true;
-                self.notices.push_back(Notice::Close(session));
+            Stage::Lent => self.lent -= 1,
+            Stage::OnLoan { since } => {
+                self.on_loan.remove(&(since, session));
             }
+            Stage::Asleep { since } => {
+                self.asleep.remove(&(since, session));
+            }
+            Stage::Waiting(_) | Stage::Running => {}
         }
     }
 }

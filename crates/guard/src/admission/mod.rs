@@ -56,7 +56,7 @@ pub struct Gate {
     costs: Costs,
     running: usize,
     /// Idle ones that lent their permits.
-    lent: BTreeSet<SessionId>,
+    lent: usize,
     /// Those that lent it while a statement is at the server, by its beginning.
     on_loan: BTreeSet<(Nanos, SessionId)>,
     /// Those of them whose statement sleeps.
@@ -88,7 +88,7 @@ impl Gate {
             meter: Meter::default(),
             costs: Costs::default(),
             running: 0,
-            lent: BTreeSet::new(),
+            lent: 0,
             on_loan: BTreeSet::new(),
             asleep: BTreeSet::new(),
             loans_beyond: None,
@@ -134,7 +134,7 @@ impl Gate {
         match self.sessions.get(&caller.session).map(|s| s.stage) {
             Some(Stage::Waiting(_)) => return Admission::Queued,
             Some(Stage::Running) => return Admission::Admitted,
-            Some(Stage::Lent { .. } | Stage::OnLoan { .. } | Stage::Asleep { .. }) => {
+            Some(Stage::Lent | Stage::OnLoan { .. } | Stage::Asleep { .. }) => {
                 self.resume(now, caller);
                 return Admission::Admitted;
             }

@@ -15,11 +15,8 @@ pub(super) enum Entrance {
 pub(super) enum Stage {
     Waiting(Ticket),
     Running,
-    /// Idle since this moment with its permit lent, or asked to close.
-    Lent {
-        since: Nanos,
-        asked_to_close: bool,
-    },
+    /// Idle, with its permit lent.
+    Lent,
     /// Its permit is lent while a statement that began then is at the server.
     OnLoan {
         since: Nanos,
@@ -32,7 +29,7 @@ pub(super) enum Stage {
 
 impl Stage {
     pub fn is_lent(self) -> bool {
-        matches!(self, Self::Lent { .. } | Self::OnLoan { .. } | Self::Asleep { .. })
+        matches!(self, Self::Lent | Self::OnLoan { .. } | Self::Asleep { .. })
     }
 }
 

@@ -4,9 +4,9 @@
 //! waiting tenant with the smallest tag is served next. A tenant that was away starts at the tag served
 //! last, so that absence saves up no claim.
 
+use super::census::TenantCensus;
 use super::ids::{SessionId, TenantId};
 use evenkeel_core::Nanos;
-use evenkeel_core::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Place in a queue; also the order of arrival over all tenants.
@@ -15,20 +15,20 @@ pub(super) type Ticket = u64;
 /// Tags count in fractions of a transaction fine enough for weights up to [`Tenants::WEIGHT_MAX`].
 const SCALE: u64 = 1 << 32;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Tenant {
-    pub name: String,
-    pub weight: u32,
-    pub waiting: BTreeMap<Ticket, Waiter>,
-    pub in_flight: usize,
-    pub exempt: usize,
-    pub exempt_refused: u64,
-    pub admitted: u64,
-    pub queued: u64,
-    pub rejected: u64,
-    pub cancelled: u64,
-    pub waits: Histogram,
+    /// What is counted of it; who waits now is in the queue.
+    counts: TenantCensus,
+    waiting: BTreeMap<Ticket, Waiter>,
     start: u128,
+}
+
+impl Tenant {
+    pub fn census(&self, now: Nanos) -> TenantCensus {
+        let longest_waiting =
+            self.waiting.first_key_value().map_or(Nanos::ZERO, |(_, first)| now - first.since);
+        TenantCensus { waiting: self.waiting.len(), longest_waiting, ..self.counts.clone() }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +78,18 @@ impl Tenants {
             return id;
         }
         let id = TenantId(self.all.len() as u32);
-        self.all.push(Tenant { name: name.to_string(), weight: 1, ..Tenant::default() });
+        let counts = TenantCensus { name: name.to_string(), weight: 1, ..TenantCensus::default() };
+        self.all.push(Tenant { counts, ..Tenant::default() });
         self.names.insert(name.to_string(), id);
         id
     }
 
-    pub fn get(&mut self, id: TenantId) -> &mut Tenant {
+    /// What is counted of a tenant.
+    pub fn get(&mut self, id: TenantId) -> &mut TenantCensus {
+        &mut self.at(id).counts
+    }
+
+    fn at(&mut self, id: TenantId) -> &mut Tenant {
         // An id comes from `intern` only, and tenants are never removed.
         &mut self.all[id.0 as usize]
     }
@@ -98,14 +104,14 @@ impl Tenants {
 
     pub fn push(&mut self, id: TenantId, ticket: Ticket, waiter: Waiter) {
         let served = self.served;
-        let tenant = self.get(id);
+        let tenant = self.at(id);
         if tenant.waiting.is_empty() {
             tenant.start = tenant.start.max(served);
             let entry = (tenant.start, id);
             self.backlog.insert(entry);
         }
-        let tenant = self.get(id);
-        tenant.queued += 1;
+        let tenant = self.at(id);
+        tenant.counts.queued += 1;
         tenant.waiting.insert(ticket, waiter);
         self.waiting += 1;
     }
@@ -120,7 +126,7 @@ impl Tenants {
 
     /// Takes a waiter out of its queue without serving it.
     pub fn remove(&mut self, id: TenantId, ticket: Ticket) -> Option<Waiter> {
-        let tenant = self.get(id);
+        let tenant = self.at(id);
         let waiter = tenant.waiting.remove(&ticket)?;
         let entry = (tenant.start, id);
         if tenant.waiting.is_empty() {
@@ -136,7 +142,7 @@ impl Tenants {
         self.waiting = 0;
         let mut left = Vec::new();
         for (id, tenant) in (0..).map(TenantId).zip(&mut self.all) {
-            (tenant.in_flight, tenant.exempt) = (0, 0);
+            (tenant.counts.in_flight, tenant.counts.exempt) = (0, 0);
             left.extend(std::mem::take(&mut tenant.waiting).into_values().map(|waiter| (id, waiter)));
         }
         left
@@ -145,10 +151,10 @@ impl Tenants {
     /// Whose turn it is; the tenant is charged.
     pub fn pop(&mut self) -> Option<(TenantId, Waiter)> {
         let (_, id) = self.backlog.pop_first()?;
-        let (_, waiter) = self.get(id).waiting.pop_first()?;
+        let (_, waiter) = self.at(id).waiting.pop_first()?;
         self.waiting -= 1;
         self.charge(id);
-        let tenant = self.get(id);
+        let tenant = self.at(id);
         if !tenant.waiting.is_empty() {
             let entry = (tenant.start, id);
             self.backlog.insert(entry);
@@ -159,10 +165,10 @@ impl Tenants {
     /// Counts an admission. Not for a tenant in the backlog: its place there depends on its tag.
     pub fn charge(&mut self, id: TenantId) {
         let served = self.served;
-        let tenant = self.get(id);
+        let tenant = self.at(id);
         let start = tenant.start.max(served);
-        tenant.start = start + u128::from(SCALE / u64::from(tenant.weight));
-        tenant.admitted += 1;
+        tenant.start = start + u128::from(SCALE / u64::from(tenant.counts.weight));
+        tenant.counts.admitted += 1;
         self.served = start;
     }
 

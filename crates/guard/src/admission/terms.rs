@@ -58,8 +58,6 @@ pub enum Notice {
     /// The session may run, after this wait.
     Admitted(SessionId, Nanos),
     Rejected(SessionId, Rejection),
-    /// The session is to be closed, because its transaction has been idle for too long ([`Options::close_after`]).
-    Close(SessionId),
 }
 
 /// How a transaction ended.
@@ -98,8 +96,6 @@ pub struct Options {
     pub named_max: usize,
     /// So many of them may pass however small the limit is, because they may wait for each other's locks.
     pub named_min: usize,
-    /// Asks for an end of sessions whose transaction lent its permit this long ago.
-    pub close_after: Option<Nanos>,
     /// Shortest time without any end of a transaction after which the liveness rule admits one more.
     pub liveness_min: Nanos,
     /// Holds nothing back, and counts what it would have held back.
@@ -114,7 +110,6 @@ impl Default for Options {
             lent_max: 1_000,
             named_max: 64,
             named_min: 4,
-            close_after: None,
             liveness_min: Nanos::from_secs(1),
             dry_run: false,
         }

@@ -64,20 +64,6 @@ fn an_idle_transaction_lends_its_permit_and_comes_back_unqueued() {
 }
 
 #[test]
-fn idle_transactions_are_closed_only_where_the_operator_asked_for_it() {
-    for (close_after, expected) in [(None, vec![]), (Some(ms(500)), vec![Notice::Close(A)])] {
-        let (mut gate, shop) = gate_with(1, Options { close_after, ..Options::default() });
-        gate.ask(ms(0), by(A, shop));
-        gate.lend(ms(0), by(A, shop), Loan::Idle);
-        gate.tick(ms(400));
-        assert_eq!(notices(&mut gate), []);
-        gate.tick(ms(500));
-        gate.tick(ms(600));
-        assert_eq!(notices(&mut gate), expected);
-    }
-}
-
-#[test]
 fn without_any_end_for_a_second_the_liveness_rule_admits_one_more() {
     let (mut gate, shop) = gate(1);
     for session in [A, B, C] {

@@ -8,11 +8,10 @@ use evenkeel_core::Nanos;
 const LIVENESS_P99: u64 = 5;
 
 impl Gate {
-    /// What time alone brings about: waits that end, sessions to close, the liveness rule. Call it some
+    /// What time alone brings about: waits that end, the liveness rule. Call it some
     /// ten times a second.
     pub fn tick(&mut self, now: Nanos) {
         self.reject_overdue(now);
-        self.close_idle(now);
         let stuck = self.tenants.waiting() > 0 && self.running >= self.limit;
         if stuck && now - self.progress >= self.liveness_after() {
             self.progress = now;

@@ -1,6 +1,5 @@
 //! The loop of the controller: one owner of its state, which takes orders and ticks.
 
-use super::Baseline;
 use super::check::Fault;
 use super::loans::Loans;
 use super::sensors::{Available, Sensors};
@@ -54,7 +53,6 @@ pub struct Loop {
     settings: Settings,
     controller: SupervisedController,
     sensors: Sensors,
-    baseline: Baseline,
     totals: Totals,
     limit: u32,
     loans: Loans,
@@ -86,7 +84,6 @@ impl Loop {
             settings,
             controller,
             sensors,
-            baseline: Baseline::default(),
             totals: Totals::default(),
             limit,
             loans: Loans::default(),
@@ -156,7 +153,6 @@ impl Loop {
         let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
         self.totals.kept += u64::from(verdict.is_kept());
-        self.baseline.learn(&sample);
         self.notify(&verdict, &census);
         self.enforce(now, verdict, loans);
         let entry = Entry { sample, verdict };
@@ -223,7 +219,6 @@ impl Loop {
             controller: self.controller.name(),
             dry_run: self.settings.options.dry_run,
             available: self.sensors.available(),
-            baseline: self.baseline.clone(),
             totals: self.totals,
         });
     }

@@ -19,8 +19,8 @@ pub enum Act {
     /// BACKUP STAGE, BACKUP LOCK, LOCK INSTANCE FOR BACKUP, LOCK BINLOG FOR BACKUP.
     LockBackup,
     UnlockBackup,
+    /// Whether it is closed again nobody looks.
     OpenHandler,
-    CloseHandler,
     /// GET_LOCK with a literal name, once: the hash of the name.
     LockName(u64),
     /// GET_LOCK of which name or number are not in the text.
@@ -30,10 +30,8 @@ pub enum Act {
     UnlockSome,
     /// RELEASE_ALL_LOCKS, which gives back all names at once.
     UnlockNames,
-    /// XA START, which begins a branch of a distributed transaction.
+    /// XA START, which begins a branch of a distributed transaction; XA PREPARE, the first of the two phases of its commit.
     XaStart,
-    /// XA PREPARE, the first of the two phases of a commit.
-    XaPrepare,
     /// XA COMMIT, XA ROLLBACK.
     XaEnd,
     /// CALL, a compound statement: may leave a transaction open also where it fails.
@@ -53,7 +51,7 @@ impl Act {
     pub fn takes(self) -> bool {
         use Act::{
             Begin, Doubt, Hidden, LockBackup, LockGlobal, LockName, LockSome, LockTables, OpenHandler,
-            XaPrepare, XaStart,
+            XaStart,
         };
         matches!(
             self,
@@ -65,7 +63,6 @@ impl Act {
                 | LockName(_)
                 | LockSome
                 | XaStart
-                | XaPrepare
                 | Hidden
                 | Doubt
         )
@@ -264,7 +261,6 @@ fn verb_act(verb: Token<'_>, rest: &[Token<'_>]) -> Option<Act> {
         b"backup" if at(0, "unlock") || at(0, "stage") && at(1, "end") => Some(Act::UnlockBackup),
         b"backup" => Some(Act::LockBackup),
         b"handler" if has("open") => Some(Act::OpenHandler),
-        b"handler" if has("close") => Some(Act::CloseHandler),
         b"xa" => xa_act(rest),
         b"call" => Some(Act::Call),
         b"prepare" if hides_locks(rest) => Some(Act::Hidden),
@@ -288,13 +284,11 @@ fn flush_act(rest: &[Token<'_>]) -> Option<Act> {
 
 fn xa_act(rest: &[Token<'_>]) -> Option<Act> {
     let verb = rest.first()?;
-    let is = |keywords: &[&str]| keywords.iter().any(|keyword| verb.is(keyword));
-    match () {
-        () if is(&["start", "begin"]) => Some(Act::XaStart),
-        () if is(&["prepare"]) => Some(Act::XaPrepare),
-        () if is(&["commit", "rollback"]) => Some(Act::XaEnd),
-        () => None,
+    let is_one_of = |keywords: &[&str]| keywords.iter().any(|keyword| verb.is(keyword));
+    if is_one_of(&["start", "begin", "prepare"]) {
+        return Some(Act::XaStart);
     }
+    is_one_of(&["commit", "rollback"]).then_some(Act::XaEnd)
 }
 
 /// Text that is run later under a name, or is not there to be read: `PREPARE s FROM '...'`, `FROM @text`,

@@ -19,8 +19,7 @@ pub(super) fn is_plain(text: &[u8]) -> bool {
     text.iter().all(plain) && !text.windows(4).any(executable) && !text.ends_with(b"/*!")
 }
 
-/// Whether this one statement only gives back, kills a connection by its number, or starts and stops a
-/// replica.
+/// Whether this one statement only gives back, or kills a connection by its number.
 pub(super) fn is_bare(tokens: &[Token<'_>]) -> bool {
     let Some((verb, rest)) = tokens.split_first() else { return false };
     let is = |word: &str| verb.is(word);
@@ -39,7 +38,6 @@ pub(super) fn is_bare(tokens: &[Token<'_>]) -> bool {
         }
         () if is("backup") => are(rest, &["unlock"]) || are(rest, &["stage", "end"]),
         () if is("xa") => is_xa_end(rest),
-        () if is("start") || is("stop") => starts_replica(rest),
         () => false,
     }
 }
@@ -119,11 +117,4 @@ fn is_xa_end(rest: &[Token<'_>]) -> bool {
         _ => false,
     };
     (verb.is("commit") || verb.is("rollback")) && name.split(|token| *token == Token::Sign(b',')).all(part)
-}
-
-/// `START SLAVE ...`, `STOP ALL SLAVES`, `START GROUP_REPLICATION`: nothing in them is computed.
-fn starts_replica(rest: &[Token<'_>]) -> bool {
-    let kinds = ["slave", "replica", "all", "group_replication"];
-    rest.first().is_some_and(|token| kinds.iter().any(|kind| token.is(kind)))
-        && !rest.contains(&Token::Sign(b'('))
 }

@@ -1,7 +1,6 @@
 //! What a session may hold that others wait for.
 
 use super::act::Act;
-use std::fmt;
 
 /// Named locks beyond this number are one lock without a name.
 const NAMES_MAX: usize = 16;
@@ -15,8 +14,6 @@ pub struct Hold {
     pub tables: bool,
     pub global: bool,
     pub backup: bool,
-    /// Handlers that HANDLER OPEN opened and nothing has closed.
-    handlers: u16,
     /// GET_LOCK: hash of the name, and how often it was taken.
     pub(super) names: Vec<(u64, u16)>,
     /// GET_LOCK of names that are not known.
@@ -27,13 +24,7 @@ pub struct Hold {
 
 impl Hold {
     pub fn is_any(&self) -> bool {
-        self.transaction || self.is_lock()
-    }
-
-    /// The same without the open transaction.
-    pub fn is_lock(&self) -> bool {
-        let unnamed = self.xa || self.tables || self.global || self.backup || self.handlers > 0 || self.doubt;
-        unnamed || self.is_named()
+        *self != Self::default()
     }
 
     /// Whether the server says itself that it holds something, which is then under a permit: an open transaction. All else
@@ -41,10 +32,6 @@ impl Hold {
     /// nothing, and a comment that the server passes over may sound like any lock.
     pub fn is_solid(&self) -> bool {
         self.transaction
-    }
-
-    fn is_named(&self) -> bool {
-        self.unnamed || !self.names.is_empty()
     }
 
     /// A step was done.
@@ -58,17 +45,15 @@ impl Hold {
             Act::UnlockTables => (self.tables, self.global) = (false, false),
             Act::LockBackup => self.backup = true,
             Act::UnlockBackup => self.backup = false,
-            Act::OpenHandler => self.handlers = self.handlers.saturating_add(1),
-            Act::CloseHandler => self.handlers = self.handlers.saturating_sub(1),
             Act::LockName(name) => self.lock(name),
             Act::LockSome => self.unnamed = true,
             Act::UnlockName(name) => self.unlock(name),
             // Perhaps another one than ours: what was taken counts as held.
             Act::UnlockSome => {}
             Act::UnlockNames => (self.names, self.unnamed) = (Vec::new(), false),
-            Act::XaStart | Act::XaPrepare => self.xa = true,
+            Act::XaStart => self.xa = true,
             Act::XaEnd => self.xa = false,
-            Act::Hidden | Act::Doubt => self.doubt = true,
+            Act::OpenHandler | Act::Hidden | Act::Doubt => self.doubt = true,
         }
     }
 
@@ -87,23 +72,5 @@ impl Hold {
                 self.names.swap_remove(index);
             }
         }
-    }
-}
-
-impl fmt::Display for Hold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
-            (self.transaction, "open transaction"),
-            (self.xa, "XA transaction"),
-            (self.tables, "table locks"),
-            (self.global, "global read lock"),
-            (self.backup, "backup lock"),
-            (self.handlers > 0, "open handler"),
-            (self.is_named(), "named locks"),
-            (self.doubt, "possibly locks: its text was not read"),
-        ];
-        let held: Vec<&str> = parts.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
-        f.write_str(if held.is_empty() { "nothing" } else { "" })?;
-        f.write_str(&held.join(", "))
     }
 }

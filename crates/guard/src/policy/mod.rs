@@ -68,7 +68,7 @@ pub struct Reply {
 }
 
 /// Where a session stands after an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct After {
     /// A transaction, or a statement that was one by itself, has ended like this.
     pub ended: Option<Outcome>,
@@ -266,7 +266,7 @@ impl Session {
     /// The oldest command that was not answered has its answer.
     pub fn replied(&mut self, reply: &Reply) -> After {
         let Some(pending) = self.pending.pop_front() else {
-            return After { ended: None, open: self.is_open(), digest: 0, statement: 0, killed: false };
+            return After { open: self.is_open(), ..After::default() };
         };
         self.under_permit -= usize::from(pending.permit);
         let before = self.hold.transaction;

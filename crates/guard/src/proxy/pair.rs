@@ -101,7 +101,6 @@ impl<T: Transport> Pair<T> {
         let event = match notice {
             Notice::Admitted(..) => Event::Admitted,
             Notice::Rejected(_, rejection) => Event::Rejected(rejection),
-            Notice::Close(_) => Event::CloseIdle,
         };
         self.happens_in_session(event, desk);
         self.pump(desk)

@@ -43,8 +43,6 @@ pub enum Refusal {
     NoDescriptors,
     #[error("{before}{0}", before = if *.0 == Rejection::Killed { "" } else { "transaction refused: " })]
     Gate(Rejection),
-    #[error("connection closed: its transaction was idle for too long")]
-    Idle,
     #[error("not the protocol: {0}")]
     Malformed(#[from] ProtocolError),
 }
@@ -67,14 +65,13 @@ impl Refusal {
             // again. In the middle of a session a state of class 08 would mean to pools that the connection is broken: they
             // would close it and open another, while the server has too much to do already.
             Self::Gate(_) => (1637, b"40001"),
-            Self::Idle => (1927, b"70100"),
             Self::Malformed(_) => (1835, b"HY000"),
         }
     }
 
     /// Whether it stands where the client expects an answer, or wants none, so that it can be sent in any case.
     pub fn speaks_for_itself(&self) -> bool {
-        matches!(self, Self::Idle | Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount)
+        matches!(self, Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount)
     }
 
     /// Appends the error packet; before a login it goes without SQLSTATE, which clients do not expect yet.

@@ -18,35 +18,23 @@ pub trait Door: Send + Sync {
 pub struct Seat {
     door: Arc<dyn Door>,
     caller: Caller,
-    /// Its commands pass the queue though it holds nothing but named locks.
-    exemption: Option<Exemption>,
-    /// A KILL QUERY of its own that the server has not answered.
-    kill: Option<Kill>,
+    /// Leave to pass the queue for the sake of a named lock.
+    exemption: Option<Claim>,
+    /// A KILL QUERY of its own that the server has not answered; where it is dropped, nobody is killed.
+    kill: Option<Claim>,
 }
 
-/// A KILL QUERY that is under way; where it is dropped, nobody is killed.
-struct Kill {
+/// What a session has of the gate beside its permit; it goes back when it is dropped.
+struct Claim {
     door: Arc<dyn Door>,
     caller: Caller,
+    give_back: fn(&mut Gate, Nanos, Caller),
 }
 
-impl Drop for Kill {
+impl Drop for Claim {
     fn drop(&mut self) {
-        let caller = self.caller;
-        self.door.reach(None, &mut |gate, now| gate.end_kill(now, caller, false));
-    }
-}
-
-/// Leave to pass the queue for the sake of a named lock; it ends when it is dropped.
-struct Exemption {
-    door: Arc<dyn Door>,
-    caller: Caller,
-}
-
-impl Drop for Exemption {
-    fn drop(&mut self) {
-        let caller = self.caller;
-        self.door.reach(None, &mut |gate, _| gate.unexempt(caller));
+        let (caller, give_back) = (self.caller, self.give_back);
+        self.door.reach(None, &mut |gate, now| give_back(gate, now, caller));
     }
 }
 
@@ -112,6 +100,10 @@ impl Seat {
         self.caller.server = server;
     }
 
+    fn claim(&self, give_back: fn(&mut Gate, Nanos, Caller)) -> Claim {
+        Claim { door: Arc::clone(&self.door), caller: self.caller, give_back }
+    }
+
     fn permit(&self, standing: Standing) -> Permit {
         Permit { door: Arc::clone(&self.door), caller: self.caller, standing }
     }
@@ -137,7 +129,7 @@ impl Seat {
         if self.exemption.is_none() {
             let (caller, mut granted) = (self.caller, false);
             self.door.reach(Some(own), &mut |gate, _| granted = gate.exempt(caller));
-            self.exemption = granted.then(|| Exemption { door: Arc::clone(&self.door), caller });
+            self.exemption = granted.then(|| self.claim(|gate, _, caller| gate.unexempt(caller)));
         }
         self.exemption.is_some()
     }
@@ -146,7 +138,7 @@ impl Seat {
     pub fn begin_kill(&mut self, thread: u32, own: &mut Vec<Notice>) {
         let caller = self.caller;
         self.door.reach(Some(own), &mut |gate, now| gate.begin_kill(now, caller, thread));
-        self.kill = Some(Kill { door: Arc::clone(&self.door), caller });
+        self.kill = Some(self.claim(|gate, now, caller| gate.end_kill(now, caller, false)));
     }
 
     /// Whether a KILL QUERY of its own waits for its answer.

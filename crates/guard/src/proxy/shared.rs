@@ -1,6 +1,6 @@
 //! What the threads of a guard share: the gate, the way to one another, and what was planned.
 
-use super::arrivals::{self, Room};
+use super::arrivals;
 use super::backend::Backend;
 use super::link::Link;
 use super::pair::Attempt;
@@ -81,9 +81,8 @@ impl Shared {
     }
 
     /// Whether there is room for the client that was counted last.
-    pub fn room(&self) -> Room {
-        let clients = self.stats.accepted.get().saturating_sub(self.stats.closed.get());
-        arrivals::room(clients, self.clients_max, !self.terms.plan.administrators.is_empty())
+    pub fn has_room(&self) -> bool {
+        self.stats.accepted.get().saturating_sub(self.stats.closed.get()) <= self.clients_max as u64
     }
 
     /// Says to a server that has just been reached who its client is, where that was asked for.
@@ -189,7 +188,7 @@ impl Mailbox {
 /// The session that a notice is for.
 pub fn session_of(notice: Notice) -> SessionId {
     match notice {
-        Notice::Admitted(session, _) | Notice::Rejected(session, _) | Notice::Close(session) => session,
+        Notice::Admitted(session, _) | Notice::Rejected(session, _) => session,
     }
 }
 

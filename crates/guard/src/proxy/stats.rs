@@ -7,6 +7,8 @@ pub struct Stats {
     pub accepted: Count,
     pub closed: Count,
     pub logins: Count,
+    /// Logins at a server that offers TLS, which the guard does not offer to clients.
+    pub without_tls: Count,
     pub refused: Count,
     pub malformed: Count,
     pub unreachable: Count,

@@ -52,8 +52,6 @@ pub enum Order {
     Set(Box<Settings>),
     /// Other shares of a disk, above zero.
     Shares(usize, f64),
-    /// One more disk: its place, and its name.
-    Add(usize, String),
     /// Ends the loop; the window stays, and the others hear that this member leaves.
     Stop,
 }
@@ -171,10 +169,6 @@ impl Loop {
                 self.bus.set_period(settings.period);
             }
             Order::Shares(disk, shares) => self.engine.set_shares(disk, shares),
-            Order::Add(place, name) => {
-                self.names.resize(self.names.len().max(place + 1), String::new());
-                self.names[place] = name;
-            }
             Order::Stop => {}
         }
     }

@@ -8,9 +8,7 @@ pub use fuse::{FuseDisk, FuseError, FuseFront};
 use super::handle::Crowd;
 use super::{Answer, Request};
 use evenkeel_core::Nanos;
-use evenkeel_os::address::Address;
-use evenkeel_os::{Listener, Poller, Ready};
-use evenkeel_wire::nbd::Export;
+use evenkeel_os::{Poller, Ready};
 use std::io;
 
 /// A front whose sockets are waited for by the engine: what is ready is read, what was answered is sent, and nothing waits.
@@ -19,10 +17,6 @@ use std::io;
 pub(crate) trait Front: Send {
     /// Watches its sockets. All tokens that it uses are [`TOKENS`] or above.
     fn watch(&mut self, poller: &Poller) -> io::Result<()>;
-
-    /// One more disk, behind all others, which is also served where nothing else is.
-    fn add(&mut self, poller: &Poller, export: Export, listeners: Vec<(Address, Listener)>)
-    -> io::Result<()>;
 
     /// One of its sockets is ready, which it keeps in mind until [`Front::take`].
     fn ready(&mut self, ready: Ready);

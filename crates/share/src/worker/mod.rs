@@ -4,8 +4,8 @@ mod flow;
 mod linger;
 
 use super::front::{Front, TOKENS};
-use super::handle::{Addition, Counts, DiskCounts, Inbox, Message, Seen};
-use super::plan::{DiskPlan, Plan, export};
+use super::handle::{Counts, DiskCounts, Inbox, Message, Seen};
+use super::plan::{DiskPlan, Plan};
 use super::{Backing, Ended, Reply, Request, ShareError, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Admission, Costs, Sent};
@@ -224,9 +224,6 @@ impl Worker {
                 Message::Request(request) => self.requests.push(request),
                 Message::Window(window) => self.admission.set_window(window, self.clock.now().as_secs_f64()),
                 Message::Shares(disk, shares) => self.admission.set_shares(disk, shares),
-                Message::Add(addition, to) => {
-                    let _ = to.send(self.add(addition));
-                }
                 Message::Costs(costs) => self.costs = *costs,
                 Message::Measure(to) => {
                     // Who asked and went away wants no answer.
@@ -236,25 +233,6 @@ impl Worker {
             }
         }
         self.messages = messages;
-    }
-
-    /// Adds a disk, and gives its number.
-    fn add(&mut self, Addition { disk, listeners }: Addition) -> Result<usize, ShareError> {
-        if self.stopping.is_some() {
-            return Err(ShareError::Ended(io::ErrorKind::BrokenPipe.into()));
-        }
-        let export = export(&disk, |name| self.disks.iter().any(|other| other.name == name))?;
-        let place = self.disks.len();
-        if let Some(descriptor) = disk.backing.descriptor() {
-            let token = BACKINGS + place as u64;
-            self.poller.add(&Watched(descriptor), token, Interest::Read).map_err(ShareError::Start)?;
-        }
-        if let Some(front) = &mut self.front {
-            front.add(&self.poller, export, listeners).map_err(ShareError::Start)?;
-        }
-        self.admission.add(disk.shares);
-        self.disks.push(Disk::new(disk));
-        Ok(place)
     }
 
     fn stop(&mut self) {

@@ -22,7 +22,7 @@ pub use control::{Cell, Control, HangUp, RowTaker, Rows};
 pub use error::TargetError;
 pub use local::Local;
 pub use lock_wait::{LockWait, on_lock_wait};
-pub use preflight::{Needs, Problem, file_limit, has_privilege, preflight};
+pub use preflight::{Needs, Problem, has_privilege, preflight};
 pub use session::Outcome;
 pub use status::StatusOf;
 pub use text::{literal, quoted};

@@ -4,7 +4,7 @@ use super::super::pipe::{Conduit, Plug};
 use super::World;
 use evenkeel_guard::admission::Notice;
 use evenkeel_guard::proxy::parts::{Attempt, Desk, Flow, Pair, session_of};
-use evenkeel_guard::proxy::session::{Arrival, Context, Event, Session, Side};
+use evenkeel_guard::proxy::session::{Context, Event, Session, Side};
 use evenkeel_os::Ready;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -83,7 +83,7 @@ impl World {
         let slot = &mut self.slots[at];
         slot.closed = Some(self.now.get());
         let spare = || Plug { conduit: Rc::new(RefCell::new(Conduit::new(0))), now: Rc::clone(&self.now) };
-        let nobody = Session::new(slot.id, Arrival { local: false, spare: false }, self.now.get());
+        let nobody = Session::new(slot.id, false, self.now.get());
         slot.pair = Pair::new(nobody, spare(), spare(), Attempt::default());
     }
 

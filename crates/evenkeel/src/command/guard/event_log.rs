@@ -1,11 +1,10 @@
 //! The log of a running guard: events become lines on stderr, and nobody waits for whoever reads them.
 
-use crate::clock::{Clock, unix_time};
+use crate::clock::unix_time;
 use crate::config::guard::GuardConfig;
-use crate::guard::decisions::{Decisions, LoggedDecisions};
 use crate::guard::log;
 use crate::view::lines::Lines;
-use crate::view::log::{Form, Parts, line};
+use crate::view::log::{Form, line};
 use evenkeel_guard::event::{Event, Listener};
 use serde_json::json;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -18,15 +17,14 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The log of events, which any thread may write to.
 pub struct EventLog {
-    clock: Clock,
     lines: Lines,
     state: Mutex<State>,
 }
 
 struct State {
     form: Form,
-    decisions_logged: LoggedDecisions,
-    decisions: Decisions,
+    /// Steps of the limit since the last line that counts them.
+    steps: u64,
 }
 
 impl EventLog {
@@ -36,39 +34,27 @@ impl EventLog {
     /// # Errors
     /// The system gives no thread.
     pub fn start(config: &GuardConfig) -> io::Result<Self> {
-        let state = State {
-            form: config.log,
-            decisions_logged: config.log_decisions,
-            decisions: Decisions::default(),
-        };
+        let state = State { form: config.log, steps: 0 };
         let lines = Lines::start(io::stderr())?;
         log_panics(lines.clone(), config.log);
-        Ok(Self { clock: Clock::start(), lines, state: Mutex::new(state) })
+        Ok(Self { lines, state: Mutex::new(state) })
     }
 
     /// Goes on in the form that another configuration asks for.
     pub fn set(&self, config: &GuardConfig) {
-        let mut state = self.lock();
-        (state.form, state.decisions_logged) = (config.log, config.log_decisions);
+        self.lock().form = config.log;
     }
 
-    /// Writes the line of gathered steps, once it is due.
-    pub fn look(&self) {
-        let mut state = self.lock();
-        let due = state.decisions.due(self.clock.now());
-        self.write(due, state.form);
-    }
-
-    /// Writes the line of all steps that were gathered, and waits a moment for it to be read.
+    /// Counts the last steps, and waits a moment for all lines to be read.
     pub fn rest(&self) {
-        let mut state = self.lock();
-        let rest = state.decisions.rest();
-        self.write(rest, state.form);
+        self.count_steps(&mut self.lock());
         self.lines.finish(LAST_WORDS);
     }
 
-    fn write(&self, parts: Option<Parts>, form: Form) {
-        if let Some(parts) = parts {
+    fn count_steps(&self, state: &mut State) {
+        let (steps, form) = (std::mem::take(&mut state.steps), state.form);
+        if steps > 0 {
+            let parts = ("info", "limits", json!({ "changes": steps }));
             self.lines.tell(line(parts, unix_time().as_millis(), form), form);
         }
     }
@@ -81,10 +67,14 @@ impl EventLog {
 impl Listener for EventLog {
     fn notify(&self, event: &Event) {
         let mut state = self.lock();
-        let decisions_logged = state.decisions_logged;
-        if !state.decisions.keep(event, decisions_logged, self.clock.now()) {
-            self.lines.tell(log::line(event, unix_time().as_millis(), state.form), state.form);
+        if log::is_step(event) {
+            state.steps += 1;
+            return;
         }
+        if matches!(event, Event::Limit { .. }) {
+            self.count_steps(&mut state);
+        }
+        self.lines.tell(log::line(event, unix_time().as_millis(), state.form), state.form);
     }
 }
 

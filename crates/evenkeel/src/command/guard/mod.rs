@@ -1,11 +1,11 @@
 //! `evenkeel guard`: a proxy that lets as many transactions run as keep the server at its peak.
 
+mod account;
 mod demo;
 mod event_log;
 mod monitor;
 mod run;
 mod serve;
-mod start;
 mod view;
 
 use super::Session;
@@ -34,7 +34,7 @@ weights, TLS, log. A flag wins over the file. SIGHUP reads the file again.
 SIGTERM or Ctrl-C lets transactions end and stops with exit code 0; a second one stops at once, with 143 (130).
 
 Sessions that hold locks never queue. With named locks (GET_LOCK) this is limited to as many sessions of a user as \
-the limit, at least 4 and at most 64 (`named_max` in the file). Compression is not offered. Accounts that \
+the limit, at least 4 and at most 64. Compression is not offered. Accounts that \
 authenticate by a socket's system user (unix_socket, auth_socket) are refused on a unix-socket backend.
 
 --print-config prints every key with its default."

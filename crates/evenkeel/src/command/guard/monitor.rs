@@ -1,6 +1,6 @@
 //! The server's own status, asked with an account of the operator's.
 
-use super::start::Account;
+use super::account::Account;
 use anyhow::Result;
 use evenkeel_guard::control::LatestStatus;
 use evenkeel_os::clock::Clock;

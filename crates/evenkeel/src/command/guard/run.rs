@@ -2,13 +2,13 @@
 
 use super::super::Session;
 use super::Flags;
+use super::account::Account;
 use super::event_log::EventLog;
 use super::monitor::Monitor;
 use super::serve::{Health, serve};
-use super::start;
 use crate::config::guard::{Changes, GuardConfig};
 use crate::guard::journal;
-use crate::guard::watch::{Counts, Watch};
+use crate::guard::watch::Watch;
 use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::ControllerSettings;
@@ -41,7 +41,6 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
-    start::greet(&config, events.clone(), &running.ended, guard.handle())?;
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
         std::thread::sleep(NAP);
@@ -97,8 +96,7 @@ struct Running {
     metrics: Option<Server>,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
-    /// Set when this is dropped, for what looks at the server at the start.
-    ended: Arc<AtomicBool>,
+    _health: Arc<Health>,
     _monitor: Option<Monitor>,
 }
 
@@ -107,7 +105,7 @@ impl Running {
         let (handle, latest, status) = (guard.handle(), Latest::new(), LatestStatus::new());
         let clock = handle.clock();
         let monitor = config.monitor.as_ref();
-        let first = start::Account::new(config, events.clone());
+        let first = Account::new(config, events.clone());
         let monitor = monitor.map(|url| Monitor::start(url, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
         let sensors = Sensors::new(server_address(&config.plan.backend), config.counters, server_status);
@@ -123,7 +121,7 @@ impl Running {
         let metrics = config.metrics.as_ref();
         let refused = Arc::new(AtomicU64::new(0));
         let health = Health::new(handle, Arc::clone(&refused), config)?;
-        let metrics = metrics.map(|address| serve(address, latest, health)).transpose()?;
+        let metrics = metrics.map(|address| serve(address, latest, Arc::clone(&health))).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
         Ok(Self {
@@ -132,20 +130,19 @@ impl Running {
             looping: Some(looping),
             metrics,
             refused,
-            ended: Arc::default(),
+            _health: health,
             _monitor: monitor,
         })
     }
 
-    /// Logs what connections did since the last look, and what the limit did.
+    /// Logs what connections did since the last look.
     fn look(&self, guard: &Guard, watch: &mut Watch, events: &EventLog) {
-        for event in watch.look(Counts::from(guard.stats())) {
-            if matches!(event, Event::ClientsRefused { .. }) {
+        for event in watch.look(guard.stats()) {
+            if matches!(event, Event::Counted { name: "clients_refused", .. }) {
                 self.refused.store(guard.now().0, Ordering::Relaxed);
             }
             events.notify(&event);
         }
-        events.look();
     }
 
     /// Takes a new configuration over as far as that is possible while clients are connected. `held` is the one in force, before
@@ -164,7 +161,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
         // A loop that has ended already needs no order.
         let _ = self.orders.send(Order::Stop);
         if let Some(looping) = self.looping.take() {

@@ -49,8 +49,7 @@ fn of_array<T>(path: &Path, opened: Result<T, ArrayError>) -> Result<T> {
     opened.hint(format!("`evenkeel share array {}` makes one", path.display()))
 }
 
-/// Opens the backing of one disk, and logs where its file is made.
-pub fn open_one(disk: &DiskConfig, config: &ShareConfig, made: &mut Made) -> Result<DiskPlan> {
+fn open_one(disk: &DiskConfig, config: &ShareConfig, made: &mut Made) -> Result<DiskPlan> {
     let slots = config.bus.address.as_deref().and_then(|address| address.strip_prefix("slot:"));
     let refused = "it is the slot file of --bus: the disk's writes would overwrite the hosts' reports";
     if slots.is_some_and(|slots| are_one(Path::new(slots), Path::new(&disk.backing))) {

@@ -1,7 +1,7 @@
 //! `evenkeel share disk`: serves until SIGTERM, and reads its configuration again at SIGHUP.
 
 use super::running::Running;
-use super::{backing, reload, supervisor};
+use super::{backing, supervisor};
 use crate::command::Session;
 use crate::config::share::{EXAMPLE, Flags};
 use crate::out;
@@ -61,10 +61,11 @@ pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
         if hangup.swap(false, Ordering::Relaxed) {
-            let mut added = Vec::new();
-            let event = match flags.read_again().and_then(|config| running.reload(&config, &mut added)) {
+            let event = match flags.read_again().and_then(|config| running.reload(&config)) {
                 Ok(ignored) => Event::Reloaded { ignored },
-                Err(error) => Event::ReloadFailed { reason: reload::failed(&error, &added) },
+                Err(error) => {
+                    Event::ReloadFailed { reason: format!("{error:#}; the old configuration stays in force") }
+                }
             };
             running.listener.notify(&event);
         }

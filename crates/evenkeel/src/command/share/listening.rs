@@ -1,8 +1,8 @@
 //! The addresses and sockets at which the disks of a configuration are served.
 
-use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
+use crate::config::share::{ShareConfig, TlsConfig};
 use anyhow::{Context, Result};
-use evenkeel_share::{Access, Address, ListenAddress, ServerConfig, server_tls};
+use evenkeel_share::{Address, ListenAddress, ServerConfig, server_tls};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -16,15 +16,11 @@ pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
         .map(|address| ListenAddress { address: address.clone(), disk: None, access })
         .collect();
     for (number, disk) in config.disks.iter().enumerate() {
-        let own = of_disk(disk, config)?.into_iter();
-        places.extend(own.map(|(address, access)| ListenAddress { address, disk: Some(number), access }));
+        let access = disk.socket.access(host)?;
+        let own = disk.nbd.iter().cloned();
+        places.extend(own.map(|address| ListenAddress { address, disk: Some(number), access }));
     }
     Ok(places)
-}
-
-pub fn of_disk(disk: &DiskConfig, config: &ShareConfig) -> Result<Vec<(Address, Access)>> {
-    let access = disk.socket.access(&config.socket)?;
-    Ok(disk.nbd.iter().map(|address| (address.clone(), access)).collect())
 }
 
 /// TLS for those who come over TCP, where there is a certificate.
@@ -37,15 +33,15 @@ pub fn tls(config: &ShareConfig) -> Result<Option<Arc<ServerConfig>>> {
 }
 
 /// Addresses, with the ports that the system chose.
-pub fn found<'a>(places: impl Iterator<Item = &'a Address>, ports: &[u16]) -> Vec<Address> {
+pub fn found(places: &[ListenAddress], ports: &[u16]) -> Vec<Address> {
     let mut ports = ports.iter();
-    let found = |address: &Address| match address {
+    let found = |place: &ListenAddress| match &place.address {
         Address::Tcp { host, port } => {
             Address::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) }
         }
         local @ Address::Unix(_) => local.clone(),
     };
-    places.map(found).collect()
+    places.iter().map(found).collect()
 }
 
 /// Those at which every machine that can reach this one may write to the disks: addresses that stand for all of this
@@ -63,6 +59,7 @@ pub fn open_to_all(config: &ShareConfig, places: &[ListenAddress]) -> Vec<String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::share::DiskConfig;
 
     #[test]
     fn disks_have_places_of_their_own_and_those_open_to_all_are_named() {
@@ -76,10 +73,7 @@ mod tests {
         assert_eq!(open_to_all(&config, &places), ["[::]:10811", "0.0.0.0:10810"]);
         config.tls.clients = Some("/ca.pem".into());
         assert!(open_to_all(&config, &places).is_empty());
-        let ports = found(places.iter().map(|place| &place.address), &[1, 2, 3])
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>();
+        let ports: Vec<String> = found(&places, &[1, 2, 3]).iter().map(ToString::to_string).collect();
         assert_eq!(ports, ["127.0.0.1:1", "[::]:2", "/run/b.sock", "0.0.0.0:3"]);
     }
 }

@@ -26,6 +26,8 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
             Some(_) => {}
         }
     }
+    let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
+    found.extend(new.disks.iter().filter(is_new).map(|disk| format!("disk `{}` is new", disk.name)));
     found
 }
 
@@ -36,21 +38,6 @@ pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
     for disk in &mut old.disks {
         let share = new.disks.iter().find(|other| other.name == disk.name).map(|other| other.share);
         disk.share = share.unwrap_or(disk.share);
-    }
-}
-
-pub fn added<'a>(old: &ShareConfig, new: &'a ShareConfig) -> Vec<&'a DiskConfig> {
-    let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
-    new.disks.iter().filter(is_new).collect()
-}
-
-/// Why a new configuration does not hold, and which disks of it were added all the same.
-pub fn failed(error: &anyhow::Error, added: &[String]) -> String {
-    match added {
-        [] => format!("{error:#}; the old configuration stays in force"),
-        added => {
-            format!("{error:#}; the old configuration stays in force, and added are: {}", added.join(", "))
-        }
     }
 }
 
@@ -69,8 +56,7 @@ mod tests {
         new.disks.push(disk("c"));
         new.disks.remove(0);
         (new.memory, new.bus.array) = (1 << 20, "other".to_owned());
-        assert_eq!(ignored(&old, &new), ["memory", "bus", "disk `a` is gone", "disk `b`"]);
-        assert_eq!(added(&old, &new), [&disk("c")]);
+        assert_eq!(ignored(&old, &new), ["memory", "bus", "disk `a` is gone", "disk `b`", "disk `c` is new"]);
         let mut heeded = old.clone();
         heed(&mut heeded, &new);
         assert_eq!((heeded.disks[0].share, heeded.law.as_str()), (1.0, "parda"), "it is not in the new one");

@@ -1,10 +1,10 @@
 //! A host that serves its disks: what runs, what of a new configuration it heeds, and its end.
 
-use super::backing::{self, Made};
+use super::backing;
 use super::{bus, listening, reload};
 use crate::clock::unix_time;
 use crate::config::costs::CostTables;
-use crate::config::share::{DiskConfig, ShareConfig};
+use crate::config::share::ShareConfig;
 use crate::out;
 use crate::share::{log, serve};
 use crate::view::http::Server;
@@ -15,26 +15,13 @@ use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
 use evenkeel_share::{
-    self as gate, Access, Address, DiskPlan, Doors, Engine, FuseDisk, FuseFront, Handle, Listening, NbdPlan,
-    Plan, serve_file_systems,
+    Address, Engine, FuseDisk, FuseFront, Handle, ListenAddress, Listening, NbdPlan, Plan, serve_file_systems,
 };
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
-
-/// A disk that is about to be served, and all that it takes.
-struct Ready {
-    disk: DiskConfig,
-    place: usize,
-    plan: DiskPlan,
-    made: Made,
-    size: (u64, bool),
-    places: Vec<(Address, Access)>,
-    doors: Doors,
-    fuse: Option<FuseFront>,
-}
 
 /// A host that serves its disks; what clients see comes down first.
 pub(super) struct Running {
@@ -92,14 +79,15 @@ impl Running {
     }
 
     /// Where clients find the disks, with the ports that the system chose.
-    fn log_where(&self, config: &ShareConfig, places: &[gate::ListenAddress]) {
+    fn log_where(&self, config: &ShareConfig, places: &[ListenAddress]) {
         warn_of_open(config, places);
-        let nbd = listening::found(places.iter().map(|place| &place.address), self.engine.ports());
+        let nbd = listening::found(places, self.engine.ports());
+        let nbd = nbd.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
             "disks": self.names.join(", "),
             "by": self.executors.join(", "),
-            "nbd": list(&nbd),
+            "nbd": nbd,
             "files": files.join(", "),
             "metrics": self.metrics_address(),
         });
@@ -116,16 +104,9 @@ impl Running {
         self.metrics.as_ref().map(|server| server.address().to_string())
     }
 
-    /// Heeds what it can; says what it could not, and which disks it has `added`, also where it fails behind them.
-    pub(super) fn reload(&mut self, config: &ShareConfig, added: &mut Vec<String>) -> Result<Vec<String>> {
+    /// Heeds what it can; says what it could not.
+    pub(super) fn reload(&mut self, config: &ShareConfig) -> Result<Vec<String>> {
         let settings = settings(config)?;
-        let disks = reload::added(&self.started, config).into_iter().zip(self.names.len()..);
-        // All of them are ready before clients see the first one: what fails leaves everything as it was.
-        let ready: Vec<Ready> =
-            disks.map(|(disk, place)| self.prepare(disk, place, config)).collect::<Result<_>>()?;
-        for one in ready {
-            added.push(self.add(one, config)?);
-        }
         let send =
             |order: Order| self.orders.send(order).map_err(|_| anyhow!("the thread of the window has ended"));
         send(Order::Set(Box::new(settings)))?;
@@ -136,41 +117,6 @@ impl Running {
         }
         reload::heed(&mut self.started, config);
         Ok(reload::ignored(&self.started, config))
-    }
-
-    fn prepare(&self, disk: &DiskConfig, place: usize, config: &ShareConfig) -> Result<Ready> {
-        let mut made = Made::default();
-        let plan = backing::open_one(disk, config, &mut made)?;
-        let size = (plan.backing.bytes(), plan.backing.is_read_only());
-        let places = listening::of_disk(disk, config)?;
-        let doors = Doors::bind(&places).with_context(|| format!("adding disk `{}`", disk.name))?;
-        let fuse = show(disk, place, &self.engine, size)?;
-        Ok(Ready { disk: disk.clone(), place, plan, made, size, places, doors, fuse })
-    }
-
-    /// Serves it; its name.
-    fn add(&mut self, ready: Ready, config: &ShareConfig) -> Result<String> {
-        let Ready { disk, place, plan, made, size, places, doors, fuse } = ready;
-        let (name, ports) = (disk.name.clone(), doors.ports());
-        let served = self.engine.add(plan, doors).with_context(|| format!("adding disk `{name}`"))?;
-        made.keep();
-        // Whatever fails from here on: it is served, and has its place.
-        self.sizes.push(size);
-        self.names.push(name.clone());
-        self.started.disks.push(disk);
-        self.fuse.extend(fuse);
-        // A loop that has ended says so itself.
-        let _ = self.orders.send(Order::Add(served, name.clone()));
-        debug_assert_eq!(place, served, "nobody else adds disks");
-        let own = places.into_iter();
-        let own: Vec<gate::ListenAddress> = own
-            .map(|(address, access)| gate::ListenAddress { address, disk: Some(served), access })
-            .collect();
-        warn_of_open(config, &own);
-        let nbd = listening::found(own.iter().map(|place| &place.address), &ports);
-        let fields = json!({ "disk": name, "nbd": list(&nbd) });
-        write(&line(("info", "disk_added", fields), unix_time().as_millis(), config.log));
-        Ok(name)
     }
 
     /// A way to the engine for a front of somebody else's.
@@ -195,25 +141,17 @@ impl Running {
 }
 
 fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result<Vec<FuseFront>> {
-    let disks = config.disks.iter().zip(sizes).enumerate();
-    let shown: Vec<Option<FuseFront>> =
-        disks.map(|(place, (disk, &size))| show(disk, place, engine, size)).collect::<Result<_>>()?;
-    Ok(shown.into_iter().flatten().collect())
+    let mut shown = Vec::new();
+    for (place, (disk, &(bytes, read_only))) in config.disks.iter().zip(sizes).enumerate() {
+        let Some(at) = &disk.fuse else { continue };
+        let file = FuseDisk { disk: place, name: disk.name.clone(), bytes, read_only };
+        let front = FuseFront::mount(engine.handle(), file, at);
+        shown.push(front.with_context(|| format!("showing disk `{}` as a file", disk.name))?);
+    }
+    Ok(shown)
 }
 
-fn show(
-    disk: &DiskConfig,
-    place: usize,
-    engine: &Engine,
-    (bytes, read_only): (u64, bool),
-) -> Result<Option<FuseFront>> {
-    let Some(at) = &disk.fuse else { return Ok(None) };
-    let file = FuseDisk { disk: place, name: disk.name.clone(), bytes, read_only };
-    let mounted = FuseFront::mount(engine.handle(), file, at);
-    mounted.with_context(|| format!("showing disk `{}` as a file", disk.name)).map(Some)
-}
-
-fn warn_of_open(config: &ShareConfig, places: &[gate::ListenAddress]) {
+fn warn_of_open(config: &ShareConfig, places: &[ListenAddress]) {
     for address in listening::open_to_all(config, places) {
         let why = "every machine that reaches this one may write to the disks";
         let hint = "name one address, or give [tls] certificate, key and clients";
@@ -230,10 +168,6 @@ fn warn_of_assumed_costs(config: &ShareConfig) {
     let hint = "shares of the device's time are only as right as that: `evenkeel share knee --costs` measures the costs";
     let fields = json!({ "why": why, "hint": hint });
     write(&line(("warn", "costs_assumed", fields), unix_time().as_millis(), config.log));
-}
-
-fn list(addresses: &[Address]) -> String {
-    addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn settings(config: &ShareConfig) -> Result<Settings> {

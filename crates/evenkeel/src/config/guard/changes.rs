@@ -23,7 +23,6 @@ impl Changes {
         changes.now("memory", &mut old.memory, &new.memory);
         changes.now("tick", &mut old.tick, &new.tick);
         changes.now("log", &mut old.log, &new.log);
-        changes.now("log_decisions", &mut old.log_decisions, &new.log_decisions);
         changes.now("drain", &mut old.drain, &new.drain);
         changes.later("counters", &old.counters, &new.counters);
         changes.later("monitor", &old.monitor, &new.monitor);
@@ -36,10 +35,7 @@ impl Changes {
     fn plan(&mut self, old: &mut Plan, new: &Plan) {
         self.now("dry_run", &mut old.options.dry_run, &new.options.dry_run);
         self.now("queue.length", &mut old.options.queue_max, &new.options.queue_max);
-        self.now("queue.named_max", &mut old.options.named_max, &new.options.named_max);
         self.now("queue.wait", &mut old.options.wait_max, &new.options.wait_max);
-        self.now("idle.lent_max", &mut old.options.lent_max, &new.options.lent_max);
-        self.now("idle.close_after", &mut old.options.close_after, &new.options.close_after);
         self.later("listen", &old.listen, &new.listen);
         self.later("backend", &old.backend, &new.backend);
         self.later("threads", &old.threads, &new.threads);
@@ -79,7 +75,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 35] = [
+    const KEYS: [(&str, &str, bool); 31] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -91,7 +87,6 @@ mod tests {
         ("proxy_protocol", "proxy_protocol = true", false),
         ("refuse_host_accounts", "refuse_host_accounts = true", false),
         ("log", "log = 'json'", true),
-        ("log_decisions", "log_decisions = 'all'", true),
         ("drain", "drain = '11s'", true),
         ("controller", "control.controller = 'fixed'", true),
         ("reflection_span", "control.reflection_span = '6s'", true),
@@ -105,12 +100,9 @@ mod tests {
         ("journal", "control.journal = '/tmp/journal'", false),
         ("queue.by", "queue.by = 'database'", false),
         ("queue.length", "queue.length = 9", true),
-        ("queue.named_max", "queue.named_max = 9", true),
         ("queue.wait", "queue.wait = '9s'", true),
         ("weights", "weights.shop = 3", true),
         ("idle.lend_after", "idle.lend_after = '99ms'", false),
-        ("idle.lent_max", "idle.lent_max = 9", true),
-        ("idle.close_after", "idle.close_after = '9s'", true),
         ("client_tls.mode", "client_tls.mode = 'disabled'", false),
         ("client_tls.certificate", "client_tls.certificate = 'a'\nclient_tls.key = 'b'", false),
         ("backend_tls.mode", "backend_tls.mode = 'required'", false),

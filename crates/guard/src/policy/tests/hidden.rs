@@ -7,7 +7,7 @@ fn an_error_leaves_a_doubt_and_never_a_pass_without_bound() {
     for text in ["LOCK TABLES a READ; LOCK TABLES a READ", "HANDLER a OPEN; HANDLER a OPEN; XA START 'x'"] {
         let mut session = session();
         run(&mut session, text, error(1046));
-        assert!(session.hold().is_any() && !session.hold().is_solid(), "{text}: {}", session.hold());
+        assert!(session.hold().is_any() && !session.hold().is_solid(), "{text}: {:?}", session.hold());
     }
     let mut session = session();
     run(&mut session, "BEGIN; COMMIT; SELECT 1", error(1064));

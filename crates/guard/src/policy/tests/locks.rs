@@ -10,7 +10,6 @@ fn locks_are_held_until_they_are_given_back_in_the_form_that_fits() {
         ("BACKUP STAGE START", "UNLOCK TABLES", "BACKUP STAGE END"),
         ("SELECT GET_LOCK('a', 1)", "SELECT RELEASE_LOCK('A')", "SELECT RELEASE_LOCK('a')"),
         ("SELECT GET_LOCK(?, 1)", "SELECT RELEASE_LOCK(?)", "DO RELEASE_ALL_LOCKS()"),
-        ("HANDLER t OPEN", "UNLOCK TABLES", "HANDLER t CLOSE"),
         ("XA PREPARE 'x'", "SELECT 1", "XA COMMIT 'x'"),
     ] {
         let mut session = session();

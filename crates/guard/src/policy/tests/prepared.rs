@@ -10,7 +10,7 @@ fn the_text_at_prepare_decides_at_execute() {
     assert_eq!(session.passage_at(&execute(7)), Passage::Queued);
     session.send(&execute(7));
     session.replied(&ok(IDLE));
-    assert_eq!(session.hold().to_string(), "named locks");
+    assert!(session.hold().is_any());
     prepare(&mut session, "SELECT RELEASE_ALL_LOCKS()", 8);
     assert_eq!(session.passage_at(&execute(8)), Passage::Bypass);
 }

@@ -1,6 +1,7 @@
 //! Why a stage of a session ends.
 
 use crate::proxy::refusal::Refusal;
+use evenkeel_wire::ProtocolError;
 
 #[derive(Debug)]
 pub enum End {
@@ -14,5 +15,11 @@ pub enum End {
 impl From<Refusal> for End {
     fn from(refusal: Refusal) -> Self {
         Self::Refusal(refusal)
+    }
+}
+
+impl From<ProtocolError> for End {
+    fn from(error: ProtocolError) -> Self {
+        Self::Refusal(error.into())
     }
 }

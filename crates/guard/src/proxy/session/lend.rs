@@ -74,21 +74,9 @@ impl Relay {
         let lent = may && permit.lend(loan, cx.notices);
         if lent {
             self.tenure.pauses(cx.now);
-            self.lent_since = cx.now;
             (self.idles, self.stays_lent) = (idles, false);
         }
         lent
-    }
-
-    /// Whether the transaction is as idle as the gate takes it to be, which hears neither of commands that need no permit nor,
-    /// on another thread, at once that a permit was taken back. Where it is not, its time begins anew.
-    pub(super) fn is_idle_since_it_lent(&mut self, cx: &mut Context<'_>) -> bool {
-        let idle = self.idles && self.is_quiet() && self.idle_since.max(self.sent) <= self.lent_since;
-        if self.idles && !idle {
-            self.resume(cx);
-            self.lend_for(Loan::Idle, cx);
-        }
-        idle
     }
 
     /// A permit that was lent comes back, if need be above the limit.

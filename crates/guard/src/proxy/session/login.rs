@@ -1,29 +1,12 @@
 //! A session until the server has accepted it: what both sides say passes, and the guard knows no password.
 
-use super::{Action, Arrival, Context, Refusal, Side};
+use super::end::End;
+use super::{Action, Context, Refusal, Side};
 use evenkeel_os::tls::TlsMode;
 use evenkeel_wire::ProtocolError;
 use evenkeel_wire::packet::{self, PacketReader};
 use evenkeel_wire::relay::Dialect;
 use evenkeel_wire::relay::hello::{self, ClientHello, ServerHello, Verdict};
-
-#[derive(Debug)]
-pub enum LoginEnd {
-    Refused,
-    Guard(Refusal),
-}
-
-impl From<ProtocolError> for LoginEnd {
-    fn from(error: ProtocolError) -> Self {
-        Self::Guard(error.into())
-    }
-}
-
-impl From<Refusal> for LoginEnd {
-    fn from(refusal: Refusal) -> Self {
-        Self::Guard(refusal)
-    }
-}
 
 #[derive(Debug)]
 pub struct Accepted {
@@ -46,7 +29,8 @@ enum Turn {
 }
 
 pub struct Login {
-    arrival: Arrival,
+    /// The client came over a unix socket.
+    local: bool,
     turn: Turn,
     /// What each side says, as packets.
     said: PacketReader,
@@ -72,9 +56,9 @@ fn is_free_of_channel(plugin: &[u8]) -> bool {
 }
 
 impl Login {
-    pub fn new(arrival: Arrival) -> Self {
+    pub fn new(local: bool) -> Self {
         Self {
-            arrival,
+            local,
             turn: Turn::Greeting,
             said: PacketReader::new(hello::PACKET_MAX),
             judged: PacketReader::new(hello::PACKET_MAX),
@@ -109,11 +93,7 @@ impl Login {
     }
 
     /// Takes bytes of the server's.
-    pub fn server_said(
-        &mut self,
-        mut bytes: &[u8],
-        cx: &mut Context<'_>,
-    ) -> Result<Option<Accepted>, LoginEnd> {
+    pub fn server_said(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<Option<Accepted>, End> {
         while let Some((number, payload)) = self.judged.next(&mut bytes)? {
             let accepted = match self.turn {
                 Turn::Greeting => {
@@ -136,20 +116,23 @@ impl Login {
         Ok(None)
     }
 
-    fn farewell(&self, payload: &[u8], cx: &mut Context<'_>) -> LoginEnd {
+    fn farewell(&self, payload: &[u8], cx: &mut Context<'_>) -> End {
         if payload.first() != Some(&0xff) {
             return ProtocolError::Unasked.into();
         }
         send(Side::Client, self.next_number, payload, cx);
-        LoginEnd::Refused
+        End::Server
     }
 
-    fn greet(&mut self, payload: Vec<u8>, cx: &mut Context<'_>) -> Result<(), LoginEnd> {
+    fn greet(&mut self, payload: Vec<u8>, cx: &mut Context<'_>) -> Result<(), End> {
         if payload.first() == Some(&0xff) {
             send(Side::Client, 0, &payload, cx);
-            return Err(LoginEnd::Refused);
+            return Err(End::Server);
         }
         let mut hello = ServerHello::parse(payload)?;
+        if hello.offers_tls() && !cx.terms.tls_offered {
+            cx.stats.without_tls.add();
+        }
         // The server's own offer is needed later: the client sees the guard's.
         let offer = hello.clone();
         hello.restrict(cx.terms.tls_offered);
@@ -160,19 +143,14 @@ impl Login {
         Ok(())
     }
 
-    fn judge(
-        &mut self,
-        number: u8,
-        payload: Vec<u8>,
-        cx: &mut Context<'_>,
-    ) -> Result<Option<Accepted>, LoginEnd> {
+    fn judge(&mut self, number: u8, payload: Vec<u8>, cx: &mut Context<'_>) -> Result<Option<Accepted>, End> {
         let number = number.wrapping_sub(self.shift);
         self.next_number = number;
         match hello::verdict(&payload)? {
             Verdict::Accepted { status } => return self.accept(number, status, &payload).map(Some),
             Verdict::Refused => {
                 send(Side::Client, number, &payload, cx);
-                return Err(LoginEnd::Refused);
+                return Err(End::Server);
             }
             Verdict::Switch(plugin) => self.plugin = plugin.to_vec(),
             Verdict::More => {}
@@ -186,7 +164,7 @@ impl Login {
         Ok(None)
     }
 
-    fn accept(&mut self, number: u8, status: u16, payload: &[u8]) -> Result<Accepted, LoginEnd> {
+    fn accept(&mut self, number: u8, status: u16, payload: &[u8]) -> Result<Accepted, End> {
         let (Some(hello), Some(client)) = (&mut self.hello, self.client.take()) else {
             return Err(ProtocolError::Unasked.into());
         };
@@ -198,7 +176,7 @@ impl Login {
     }
 
     /// Takes bytes of the client's, in its turn.
-    pub fn client_said(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), LoginEnd> {
+    pub fn client_said(&mut self, mut bytes: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
         while self.is_clients_turn() {
             let Some((number, payload)) = self.said.next(&mut bytes)? else { return Ok(()) };
             self.next_number = number.wrapping_add(1);
@@ -215,7 +193,7 @@ impl Login {
         Ok(())
     }
 
-    fn begin_tls(&mut self, early: &[u8], cx: &mut Context<'_>) -> Result<(), LoginEnd> {
+    fn begin_tls(&mut self, early: &[u8], cx: &mut Context<'_>) -> Result<(), End> {
         if !cx.terms.tls_offered {
             return Err(ProtocolError::Malformed("request for TLS").into());
         }
@@ -224,15 +202,11 @@ impl Login {
         Ok(())
     }
 
-    fn answer(&mut self, number: u8, mut payload: Vec<u8>, cx: &mut Context<'_>) -> Result<(), LoginEnd> {
+    fn answer(&mut self, number: u8, mut payload: Vec<u8>, cx: &mut Context<'_>) -> Result<(), End> {
         let client = ClientHello::parse(&payload)?;
-        let secure = self.client_tls || self.arrival.local;
+        let secure = self.client_tls || self.local;
         if cx.terms.plan.client_tls.mode == TlsMode::Required && !secure {
             return Err(Refusal::TlsRequired.into());
-        }
-        if self.arrival.spare && !cx.is_administrator(&client.user) {
-            cx.stats.clients_refused.add();
-            return Err(Refusal::TooManyClients.into());
         }
         let tls = self.wants_server_tls(secure, cx)?;
         self.equal = secure == (tls || cx.terms.plan.backend.is_local());

@@ -18,7 +18,7 @@ mod tenure;
 mod terms;
 mod understand;
 
-pub use terms::{Action, Arrival, Context, Event, Side, Terms};
+pub use terms::{Action, Context, Event, Side, Terms};
 
 use super::refusal::Refusal;
 use super::seat::{Seat, Standing};
@@ -26,7 +26,7 @@ use crate::admission::{Rejection, SessionId};
 use end::End;
 use evenkeel_core::Nanos;
 use leave::Leave;
-use login::{Login, LoginEnd};
+use login::Login;
 use relay::Relay;
 use std::sync::Arc;
 
@@ -44,7 +44,8 @@ enum Stage {
 pub struct Session {
     id: SessionId,
     stage: Stage,
-    arrival: Arrival,
+    /// The client came over a unix socket, where nobody can read along.
+    local: bool,
     client_tls: bool,
     server_tls: bool,
     /// Which server it is connected to, as the gate counts them.
@@ -60,11 +61,11 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn new(id: SessionId, arrival: Arrival, now: Nanos) -> Self {
+    pub fn new(id: SessionId, local: bool, now: Nanos) -> Self {
         Self {
             id,
             stage: Stage::Connecting,
-            arrival,
+            local,
             client_tls: false,
             server_tls: false,
             server: 0,
@@ -183,7 +184,7 @@ impl Session {
         match event {
             Event::Connected { server } => {
                 self.server = server;
-                self.stage = Stage::Login(Box::new(Login::new(self.arrival)));
+                self.stage = Stage::Login(Box::new(Login::new(self.local)));
                 Ok(())
             }
             Event::Unreachable(error) => {
@@ -214,20 +215,15 @@ impl Session {
         let said = match event {
             Event::Said(Side::Client, bytes) => login.client_said(bytes, cx).map(|()| None),
             Event::Said(Side::Server, bytes) => login.server_said(bytes, cx),
-            Event::Ended(Side::Server) => Err(LoginEnd::Guard(Refusal::ServerGone)),
-            Event::Lost(Side::Server, error) if self.server_tls => {
-                Err(LoginEnd::Guard(Refusal::BackendTls(error)))
-            }
-            Event::Lost(Side::Server, _) => Err(LoginEnd::Guard(Refusal::ServerGone)),
+            Event::Lost(Side::Server, error) if self.server_tls => Err(Refusal::BackendTls(error).into()),
+            Event::Ended(Side::Server) | Event::Lost(Side::Server, _) => Err(Refusal::ServerGone.into()),
             event => return self.login_hangs(&event, cx),
         };
         self.client_tls = login.client_tls;
         self.server_tls = login.server_tls;
-        match said {
-            Ok(None) => Ok(()),
-            Ok(Some(accepted)) => self.begin_relay(accepted, cx),
-            Err(LoginEnd::Refused) => Err(End::Server),
-            Err(LoginEnd::Guard(refusal)) => Err(refusal.into()),
+        match said? {
+            Some(accepted) => self.begin_relay(accepted, cx),
+            None => Ok(()),
         }
     }
 
@@ -270,7 +266,6 @@ impl Session {
                 return self.go_on(cx);
             }
             Event::Rejected(rejection) if relay.rejected() => return self.refuse_command(rejection, cx),
-            Event::CloseIdle if relay.is_idle_since_it_lent(cx) => return Err(Refusal::Idle.into()),
             Event::Tick if relay.is_late(cx) => {
                 cx.stats.login_timeouts.add();
                 return Err(Refusal::LoginTooSlow.into());

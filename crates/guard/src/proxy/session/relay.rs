@@ -40,8 +40,6 @@ pub struct Relay {
     pub(super) permit: Option<Permit>,
     /// The permit was lent because the session was not using the server, not because a statement takes long.
     pub(super) idles: bool,
-    /// When it was lent last.
-    pub(super) lent_since: Nanos,
     /// It was lent because the session has had permits for too long, and comes back no earlier than it is given back.
     pub(super) stays_lent: bool,
     /// For how long that has been.
@@ -62,9 +60,8 @@ pub struct Relay {
     pub(super) results: u32,
     /// Since when nothing has been in flight.
     pub(super) idle_since: Nanos,
-    /// When the client said something last, and when its last command went on, answered or not.
+    /// When the client said something last.
     pub(super) heard: Nanos,
-    pub(super) sent: Nanos,
     /// Since when something has been in flight, and how long that was before in this transaction.
     pub(super) busy_since: Nanos,
     pub(super) busy: Nanos,
@@ -95,7 +92,6 @@ impl Relay {
             seat,
             permit: None,
             idles: false,
-            lent_since: cx.now,
             stays_lent: false,
             tenure: Tenure::default(),
             held: Vec::new(),
@@ -110,7 +106,6 @@ impl Relay {
             results: 0,
             idle_since: cx.now,
             heard: cx.now,
-            sent: cx.now,
             busy_since: cx.now,
             busy: Nanos::ZERO,
             turn: 0,
@@ -224,7 +219,6 @@ impl Relay {
         if self.policy.in_flight() == 0 {
             self.busy_since = cx.now;
         }
-        self.sent = cx.now;
         if let Some(thread) = seen.kills() {
             self.seat.begin_kill(thread, cx.notices);
         }

@@ -53,8 +53,6 @@ pub enum Event<'a> {
     Admitted,
     /// The gate refuses what waits.
     Rejected(Rejection),
-    /// The transaction has been idle for too long.
-    CloseIdle,
     /// Others want the place of a login that takes long.
     GiveWay,
     /// Time has passed.
@@ -142,13 +140,4 @@ impl Context<'_> {
             () => None,
         }
     }
-}
-
-/// How a client came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
-    /// Over a unix socket, where nobody can read along.
-    pub local: bool,
-    /// Beyond the bound of clients: only an administrator may stay.
-    pub spare: bool,
 }

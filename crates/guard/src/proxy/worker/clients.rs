@@ -1,10 +1,11 @@
 //! Clients from the moment that they arrive until their session has a server.
 
 use super::{Slot, Worker};
-use crate::proxy::arrivals::{self, Refused};
+use crate::proxy::arrivals;
 use crate::proxy::link::Link;
 use crate::proxy::pair::{Attempt, Pair};
-use crate::proxy::session::{Arrival, Event, Session};
+use crate::proxy::refusal::Refusal;
+use crate::proxy::session::{Event, Session};
 use crate::proxy::shared::session_id;
 use evenkeel_core::Nanos;
 use evenkeel_os::{Interest, Listener, Socket};
@@ -46,14 +47,11 @@ impl Worker {
     fn open(&mut self, client: Socket, local: bool) {
         let shared = Arc::clone(&self.shared);
         shared.stats.accepted.add();
-        let spare = match shared.room() {
-            arrivals::Room::Free => false,
-            _ if self.has_made_room() => false,
-            arrivals::Room::Spare => true,
-            arrivals::Room::None => return arrivals::turn_away(&client, Refused::TooMany, &shared.stats),
-        };
+        if !shared.has_room() && !self.has_made_room() {
+            return arrivals::turn_away(&client, &Refusal::TooManyClients, &shared.stats);
+        }
         let Ok(server) = shared.backend.socket() else {
-            return arrivals::turn_away(&client, Refused::NoDescriptors, &shared.stats);
+            return arrivals::turn_away(&client, &Refusal::NoDescriptors, &shared.stats);
         };
         let place = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -63,7 +61,7 @@ impl Worker {
         found.generation = found.generation.wrapping_add(1);
         let id = session_id(self.thread, place, found.generation);
         let now = shared.clock.now();
-        let session = Session::new(id, Arrival { local, spare }, now);
+        let session = Session::new(id, local, now);
         let pair = Pair::new(
             session,
             client,

@@ -1,37 +1,17 @@
 //! What the engine asks of the front in each of its turns.
 
-use super::door::Door;
 use super::{CONNECTIONS, Nbd};
 use crate::front::{Front, TOKENS};
 use crate::handle::Crowd;
 use crate::{Answer, Request};
 use evenkeel_core::Nanos;
-use evenkeel_os::address::Address;
-use evenkeel_os::{Interest, Listener, Poller, Ready};
-use evenkeel_wire::nbd::Export;
+use evenkeel_os::{Interest, Poller, Ready};
 use std::io;
 
 impl Front for Nbd {
     fn watch(&mut self, poller: &Poller) -> io::Result<()> {
         let mut doors = self.doors.iter().zip(TOKENS..);
         doors.try_for_each(|(door, token)| poller.add(&door.listener, token, Interest::Read))
-    }
-
-    fn add(
-        &mut self,
-        poller: &Poller,
-        export: Export,
-        listeners: Vec<(Address, Listener)>,
-    ) -> io::Result<()> {
-        for ((_, listener), token) in listeners.iter().zip(TOKENS + self.doors.len() as u64..) {
-            poller.add(listener, token, Interest::Read)?;
-        }
-        let disk = Some(self.exports.len());
-        self.exports.push(export);
-        self.doors
-            .extend(listeners.into_iter().map(|(address, listener)| Door::new(listener, address, disk)));
-        self.knocked = true;
-        Ok(())
     }
 
     fn ready(&mut self, ready: Ready) {

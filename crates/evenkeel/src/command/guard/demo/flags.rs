@@ -2,7 +2,6 @@
 
 use crate::config::units;
 use anyhow::{Result, bail};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Flags of `evenkeel guard demo`.
@@ -14,8 +13,7 @@ removed at the end, also after Ctrl-C.
 
 Examples:
   evenkeel guard demo
-  evenkeel guard demo --clients 400 --duration 30s
-  evenkeel guard demo > demo.txt          a line each second instead of a picture")]
+  evenkeel guard demo --clients 400 --duration 30s")]
 pub struct DemoArgs {
     /// Number of clients in the flash sale
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
@@ -34,9 +32,4 @@ fn seconds(text: &str) -> Result<u32> {
         true => Ok(seconds as u32),
         false => bail!("between 3s and 600s is needed, in whole seconds"),
     }
-}
-
-/// Whether there is a picture, and not a line each second.
-pub fn is_live() -> bool {
-    std::io::stdout().is_terminal()
 }

@@ -4,18 +4,14 @@ mod flags;
 mod play;
 mod stage;
 
-use crate::command::{Session, console_size};
-use crate::guard::show::{self, Show};
+use crate::command::Session;
+use crate::guard::show;
 use crate::out;
 use crate::signals;
-use crate::view::picture::Frame;
 use anyhow::Result;
 use std::process::ExitCode;
 
 pub use flags::DemoArgs;
-
-/// The picture that stays in the terminal is no higher.
-const HEIGHT_MAX: usize = 24;
 
 /// Plays, and leaves nothing behind.
 ///
@@ -32,17 +28,8 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
         out::tell("stopped; the server, the guard and their files are gone\n");
         return Ok(signals::exit_code());
     }
-    let show = played?;
+    let acts = played?;
     removed?;
-    tell(&show)?;
+    out::write(&format!("\n{}", show::summary(&acts)))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn tell(show: &Show) -> Result<()> {
-    if flags::is_live() {
-        let (width, height) = console_size();
-        out::write(&show.chart(Frame { width, height: height.min(HEIGHT_MAX) }))?;
-    }
-    out::write(&format!("\n{}", show::summary(show)))?;
-    Ok(())
 }

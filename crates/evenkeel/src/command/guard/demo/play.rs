@@ -1,13 +1,12 @@
-//! The acts: load, a sample each second, a picture or a line of it.
+//! The acts: load, and a sample each second.
 
-use super::flags::{DemoArgs, is_live};
+use super::flags::DemoArgs;
 use super::stage::Stage;
-use crate::command::{Session, console_size};
+use crate::command::Session;
 use crate::guard::child::{Child, Spec};
-use crate::guard::show::{self, Act, Guarded, Sample, Show};
+use crate::guard::show::{Act, Sample};
+use crate::guard::status::Status;
 use crate::out;
-use crate::view::picture::Frame;
-use crate::view::screen::Screen;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -25,42 +24,27 @@ const TIMEOUT: Nanos = Nanos::from_secs(60);
 const DRAIN: Nanos = Nanos::from_secs(2);
 
 /// Plays both acts; ends early where somebody asks.
-pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Show> {
-    let mut player = Player {
-        session,
-        args,
-        stage,
-        control: Control::connect(&stage.target())?,
-        screen: is_live().then(Screen::enter).transpose()?,
-        show: Show { server: stage.version.clone(), planned: 4 * args.duration as usize, ..Show::default() },
-    };
+pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Vec<Act>> {
+    let control = Control::connect(&stage.target())?;
+    let mut player = Player { session, args, stage, control, second: 0, acts: Vec::new() };
+    player.tell(format!(
+        "A flash sale on {}, {} s; each transaction: a read, five updates of 200 hot items in any order, an insert",
+        stage.version,
+        4 * args.duration
+    ))?;
     // The load, not the guard, has to settle: a quarter of the time, and two seconds at most.
     let settle = (args.duration as usize / 4).clamp(1, 2);
-    for (clients, mark) in
-        [(FEW, format!("act 1: {FEW} clients")), (args.clients, format!("{} clients", args.clients))]
-    {
-        let name = format!("direct, {clients} clients");
-        player.act(Part { name, mark, clients, settle }, None)?;
+    for clients in [FEW, args.clients] {
+        player.act(format!("direct, {clients} clients"), clients, settle, None)?;
     }
     if !session.stop.is_set() {
         let guard = player.guard()?;
-        player.show.metrics = Some(guard.metrics().to_owned());
+        player.tell(format!("more in another terminal: evenkeel guard top {}", guard.metrics))?;
         let name = format!("guarded, {} clients", args.clients);
-        let settle = args.duration as usize;
-        player.act(
-            Part { name, mark: "act 2: guarded".to_owned(), clients: args.clients, settle },
-            Some(&guard),
-        )?;
-        guard.stop()?;
+        player.act(name, args.clients, args.duration as usize, Some(&guard))?;
+        guard.child.stop()?;
     }
-    Ok(player.show)
-}
-
-struct Part {
-    name: String,
-    mark: String,
-    clients: u32,
-    settle: usize,
+    Ok(player.acts)
 }
 
 struct Player<'a> {
@@ -68,8 +52,9 @@ struct Player<'a> {
     args: &'a DemoArgs,
     stage: &'a Stage,
     control: Control,
-    screen: Option<Screen>,
-    show: Show,
+    /// Seconds of the acts so far.
+    second: usize,
+    acts: Vec<Act>,
 }
 
 /// Where the counters stood at the last sample.
@@ -88,34 +73,27 @@ impl Player<'_> {
         Child::start(&spec).context("starting the guard of the demo")
     }
 
-    fn act(&mut self, part: Part, guard: Option<&Child>) -> Result<()> {
+    fn act(&mut self, name: String, clients: u32, settle: usize, guard: Option<&Child>) -> Result<()> {
         if self.session.stop.is_set() {
             return Ok(());
         }
-        let Part { name, mark, clients, settle } = part;
-        self.show.begin(Act { name, mark, settle, samples: Vec::new() });
         let seconds = u64::from(self.args.duration) * if guard.is_some() { 2 } else { 1 };
         let plan = self.plan(clients, seconds, guard)?;
+        let mut act = Act { name, settle, samples: Vec::new() };
         let mut before = Before { deadlocks: deadlocks(&mut self.control)?, ..Before::default() };
-        let (mut trouble, enough) = (Ok(()), self.show.len() + seconds as usize);
+        let mut trouble = Ok(());
         // Trouble ends the load too, and is no wish to stop.
         let ends = Stop::default();
         load::run(&plan, &ends, &mut |progress| {
-            if trouble.is_ok() && self.show.len() < enough {
-                trouble = self.look(progress, &mut before, guard);
-            }
-            if self.screen.as_ref().is_some_and(Screen::is_left) {
-                self.session.stop.set();
+            if trouble.is_ok() && act.samples.len() < seconds as usize {
+                trouble = self.look(&mut act, progress, &mut before, guard);
             }
             // Whatever went wrong, the load must not go on without being watched.
             if trouble.is_err() || self.session.stop.is_set() {
                 ends.set();
             }
         })?;
-        if self.session.stop.is_set() {
-            // The terminal is given back first: what is to be ended yet takes a moment.
-            self.screen = None;
-        }
+        self.acts.push(act);
         trouble
     }
 
@@ -145,55 +123,45 @@ impl Player<'_> {
         })
     }
 
-    fn look(&mut self, progress: LoadProgress, before: &mut Before, guard: Option<&Child>) -> Result<()> {
+    fn look(
+        &mut self,
+        act: &mut Act,
+        progress: LoadProgress,
+        before: &mut Before,
+        guard: Option<&Child>,
+    ) -> Result<()> {
         let length = progress.elapsed - before.elapsed;
-        if progress.phase == LoadPhase::Measure && length >= SECOND {
-            let deadlocks = deadlocks(&mut self.control)?;
-            let sample = Sample {
-                seconds: length.as_secs_f64(),
-                commits: progress.completed - before.completed,
-                deadlocks: deadlocks.saturating_sub(before.deadlocks),
-                response_s: progress.response_mean.map(Nanos::as_secs_f64),
-                guard: guard.map(guarded).transpose()?,
-            };
-            *before = Before { elapsed: progress.elapsed, completed: progress.completed, deadlocks };
-            self.show.push(sample);
-            self.tell_line()?;
+        if progress.phase != LoadPhase::Measure || length < SECOND {
+            return Ok(());
         }
-        self.draw()
+        let deadlocks = deadlocks(&mut self.control)?;
+        act.samples.push(Sample {
+            seconds: length.as_secs_f64(),
+            commits: progress.completed - before.completed,
+            deadlocks: deadlocks.saturating_sub(before.deadlocks),
+            guard: guard.map(status).transpose()?,
+        });
+        *before = Before { elapsed: progress.elapsed, completed: progress.completed, deadlocks };
+        self.second += 1;
+        self.tell(act.line(self.second))
     }
 
-    fn draw(&self) -> Result<()> {
-        if let Some(screen) = &self.screen {
-            let (width, height) = console_size();
-            screen.draw(&self.show.draw(Frame { width, height: height.saturating_sub(1) }))?;
-        }
-        Ok(())
-    }
-
-    fn tell_line(&self) -> Result<()> {
-        let last = self.show.acts.last().and_then(|act| Some((act, act.samples.last()?)));
-        if let (None, false, Some((act, sample))) = (&self.screen, self.session.quiet, last) {
-            out::line(show::line(self.show.len(), act, sample))?;
+    fn tell(&self, line: String) -> Result<()> {
+        if !self.session.quiet {
+            out::line(line)?;
         }
         Ok(())
     }
 }
 
 fn through(guard: &Child, target: Target) -> Result<Target> {
-    let address = guard.address().parse::<Address>();
-    let address = address.with_context(|| format!("the guard listens at {}", guard.address()))?;
+    let address = guard.address.parse::<Address>();
+    let address = address.with_context(|| format!("the guard listens at {}", guard.address))?;
     Ok(Target { address, ..target })
 }
 
-fn guarded(guard: &Child) -> Result<Guarded> {
-    let status = guard.status().with_context(|| format!("asking the guard: {}", guard.last_words()))?;
-    Ok(Guarded {
-        limit: status.limit,
-        running: status.running,
-        waiting: status.waiting,
-        decision: status.decision,
-    })
+fn status(guard: &Child) -> Result<Status> {
+    guard.status().with_context(|| format!("asking the guard: {}", guard.child.last_words()))
 }
 
 fn deadlocks(control: &mut Control) -> Result<u64> {

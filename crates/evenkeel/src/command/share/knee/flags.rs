@@ -24,6 +24,8 @@ const SECTOR: u64 = 512;
 const BLOCK_MOST: u64 = 16 << 20;
 /// Buffers of all reads that are outstanding.
 const MEMORY_MOST: u64 = 1 << 30;
+/// Of the random places.
+pub const SEED: Seed = Seed(1);
 /// Most rounds that can be asked for.
 const ROUNDS_MOST: u32 = 100;
 
@@ -45,7 +47,7 @@ I/Os. It only reads, unless --overwrite is given. The storage may hold data, but
 Measure common storage from one host, while the other hosts do not use it.
 
 Exit codes: 0 found; 2 wrong use; 3 there is no threshold, rounds disagree, or a cost is less
-exact than --error (the figures are shown nevertheless); 130, 143 stopped by Ctrl-C, SIGTERM,
+exact than 3 % (the figures are shown nevertheless); 130, 143 stopped by Ctrl-C, SIGTERM,
 without a result.")]
 pub struct KneeArgs {
     /// File or block device to read; as large as the data that will be there
@@ -75,9 +77,6 @@ pub struct KneeArgs {
     /// What --costs takes
     #[command(flatten)]
     pub more: CostsFlags,
-    /// Seed of the random places
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
@@ -98,9 +97,6 @@ pub struct CostsFlags {
         value_delimiter = ','
     )]
     pub sizes: Vec<String>,
-    /// With --costs: accepted standard error of each throughput
-    #[arg(long, value_name = "PERCENT", requires = "costs", default_value_t = 2.0)]
-    pub error: f64,
     /// With --costs: time limit for reads, and the same again for writes
     #[arg(long, value_name = "TIME", requires = "costs", default_value = "60s")]
     pub limit: String,
@@ -115,7 +111,7 @@ impl KneeArgs {
         let measure = self.step()?;
         let depths = (0..=self.depth_max.ilog2()).map(|power| 1 << power).collect();
         let block = self.block(&self.block, "--block")?;
-        Ok(SweepPlan { depths, rounds: self.rounds, measure, block, seed: Seed(self.seed) })
+        Ok(SweepPlan { depths, rounds: self.rounds, measure, block, seed: SEED })
     }
 
     /// The length of a step, if it, the depth and the rounds are possible.

@@ -23,9 +23,9 @@ Examples:
 
 The file is that of `evenkeel share disk`, with one disk: `evenkeel share disk --print-config`.
 Needs root, /dev/fuse and a loop device. SIGTERM, SIGHUP and `umount` unmount and stop everything
-in order, with exit code 0. While processes use the file system it stays mounted, and they are
-named. A second signal does not wait: the exit code is then 143 (130, 129). A loop device passes
-at most 128 I/Os at a time to the disk, so a window above 128 has no effect.")]
+in order, with exit code 0. While processes use the file system it stays mounted (`fuser -vm DIR`
+names them). A second signal does not wait: the exit code is then 143 (130, 129). A loop device
+passes at most 128 I/Os at a time to the disk, so a window above 128 has no effect.")]
 pub struct MountArgs {
     #[command(flatten)]
     disk: Flags,

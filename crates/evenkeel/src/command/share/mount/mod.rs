@@ -6,7 +6,6 @@
 //! process is killed.
 
 pub mod command;
-mod users;
 
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
@@ -123,12 +122,10 @@ impl Mounted {
     }
 
     fn unmount(&self) -> Result<()> {
-        let Err(error) = tools::run("umount", &[self.at.as_os_str()]) else { return Ok(()) };
-        let error = anyhow::Error::from(error).context(format!("unmounting {}", self.at.display()));
-        match &users::of(&self.at)[..] {
-            [] => Err(error),
-            users => Err(error).hint(format!("it is used by {}", users.join(", "))),
-        }
+        let at = self.at.display();
+        let unmounted =
+            tools::run("umount", &[self.at.as_os_str()]).with_context(|| format!("unmounting {at}"));
+        unmounted.hint(format!("`fuser -vm {at}` names who uses it")).map(drop)
     }
 }
 

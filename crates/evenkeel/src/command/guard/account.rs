@@ -3,13 +3,11 @@
 use crate::config::guard::GuardConfig;
 use evenkeel_guard::event::{Event, Listener};
 use evenkeel_guard::proxy::Address;
-use evenkeel_site::server::{Control, TargetError, file_limit};
+use evenkeel_site::server::{Control, TargetError};
 use std::sync::Arc;
 
 /// Accounts that are named; more would fill a line and say no more.
 const NAMED_MAX: usize = 5;
-/// Descriptors of one client: its own connection and the server's.
-const EACH: u64 = 2;
 
 /// Accounts that are bound to a host and may log in, the local ones first. Those in the list are the servers' own, and
 /// locked. A role of MariaDB has an empty host.
@@ -21,7 +19,6 @@ const ACCOUNTS: &str = "SELECT User, Host FROM mysql.user WHERE Host NOT IN ('%'
 pub struct Account {
     events: Arc<dyn Listener>,
     listen: String,
-    clients_max: Option<usize>,
     proxy_protocol: bool,
     refuse_host_accounts: bool,
     has_asked: bool,
@@ -34,7 +31,6 @@ impl Account {
         Self {
             events,
             listen: plan.listen.iter().map(Address::to_string).collect::<Vec<_>>().join(", "),
-            clients_max: plan.clients_max,
             proxy_protocol: plan.proxy_protocol,
             refuse_host_accounts: plan.refuse_host_accounts,
             has_asked: false,
@@ -64,14 +60,8 @@ impl Account {
         if std::mem::replace(&mut self.has_asked, true) {
             return;
         }
-        let variable = |control: &mut Control, name: &str| {
-            control.query_value(&format!("SELECT @@GLOBAL.{name}")).ok().flatten()
-        };
-        if let Some(clients) = variable(control, "max_connections").and_then(|text| text.parse().ok()) {
-            self.open_files(clients, file_limit());
-        }
         if self.proxy_protocol {
-            let networks = variable(control, "proxy_protocol_networks");
+            let networks = control.query_value("SELECT @@GLOBAL.proxy_protocol_networks").ok().flatten();
             self.proxy_networks(networks.as_deref());
         } else if !self.refuse_host_accounts {
             self.host_accounts(control.query(ACCOUNTS).map(|rows| names(rows.rows)));
@@ -80,22 +70,6 @@ impl Account {
 
     fn warn(&self, about: &'static str, text: String, hint: &str) {
         self.events.notify(&Event::Warned { about, text, hint: hint.into() });
-    }
-
-    fn open_files(&self, server: u64, files: u64) {
-        let clients = self.clients_max.map_or(server, |most| server.min(most as u64));
-        if files < clients.saturating_mul(EACH) {
-            let text = format!(
-                "{files} open files are enough for {} clients at most, and the server takes {server} \
-                 (max_connections)",
-                files / EACH
-            );
-            let hint = format!(
-                "allow {} or more: LimitNOFILE= in the unit, or ulimit -n; or set `clients_max`",
-                clients.saturating_mul(EACH) + 256
-            );
-            self.warn("open_files", text, &hint);
-        }
     }
 
     fn proxy_networks(&self, networks: Option<&str>) {
@@ -167,15 +141,6 @@ mod tests {
         let listener = move |event: &Event| lines.lock().unwrap().push_str(&line(event, 0, Form::Text));
         look(&mut Account::new(&config, Arc::new(listener)));
         heard.lock().unwrap().clone()
-    }
-
-    #[test]
-    fn too_few_open_files_are_told_with_the_number_that_is_enough() {
-        let few = told("", |account| account.open_files(1_000, 1_024));
-        assert!(few.contains("about=open_files") && few.contains("1024 open files"), "{few}");
-        assert!(few.contains("enough for 512 clients") && few.contains("allow 2256 or more"), "{few}");
-        assert_eq!(told("", |account| account.open_files(1_000, 2_000)), "");
-        assert_eq!(told("clients_max = 500", |account| account.open_files(1_000, 1_024)), "");
     }
 
     #[test]
