@@ -1,7 +1,7 @@
 //! A host that is out of descriptors.
 
 use super::{Host, line, text};
-use crate::cli::configured;
+use crate::cli::{Running, configured};
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufReader, Read};
