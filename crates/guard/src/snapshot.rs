@@ -1,7 +1,7 @@
 //! A snapshot of a guard: all that views show of one moment.
 
 use crate::admission::{Census, Interval};
-use crate::control::{Available, Verdict};
+use crate::control::{Available, Baseline, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Sample;
 
@@ -16,6 +16,8 @@ pub struct Snapshot {
     pub controller: &'static str,
     pub dry_run: bool,
     pub available: Available,
+    /// What the signals are while throughput is near its peak.
+    pub baseline: Baseline,
     pub totals: Totals,
 }
 

@@ -3,7 +3,7 @@
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Decision, Reason, Response, Sample};
 use evenkeel_guard::admission::{Caller, Gate, Loan, Options, Outcome, SessionId};
-use evenkeel_guard::control::{Available, Verdict};
+use evenkeel_guard::control::{Available, Baseline, Verdict};
 use evenkeel_guard::snapshot::{Snapshot, Totals};
 
 /// The last decision: hold at 4.
@@ -54,6 +54,7 @@ pub fn snapshot() -> Snapshot {
         controller: "fixed",
         dry_run: false,
         available: Available { process: Some(17), pressure: true, ..Available::default() },
+        baseline: Baseline::default(),
         totals: interval_totals,
     }
 }

@@ -5,7 +5,7 @@
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Response, Sample, Signals};
-use evenkeel_guard::control::{Entry, SENSORS, values};
+use evenkeel_guard::control::{Entry, Sensor, values};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -79,20 +79,20 @@ mod triple {
 
 /// Readings by the names of their sensors; one that is not available is left out.
 mod by_name {
-    use super::{BTreeMap, SENSORS, Signals, values};
+    use super::{BTreeMap, Sensor, Signals, values};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub fn serialize<S: Serializer>(signals: &Signals, out: S) -> Result<S::Ok, S::Error> {
-        let named = SENSORS.iter().zip(values(signals));
-        let there = named.filter_map(|(sensor, value)| Some((sensor.name, value?)));
+        let named = Sensor::ALL.iter().zip(values(signals));
+        let there = named.filter_map(|(sensor, value)| Some((sensor.name(), value?)));
         there.collect::<BTreeMap<_, _>>().serialize(out)
     }
 
     pub fn deserialize<'a, D: Deserializer<'a>>(text: D) -> Result<Signals, D::Error> {
         let named = BTreeMap::<String, f64>::deserialize(text)?;
         let mut signals = Signals::default();
-        for sensor in SENSORS {
-            *sensor.of(&mut signals) = named.get(sensor.name).copied();
+        for sensor in Sensor::ALL {
+            *sensor.of(&mut signals) = named.get(sensor.name()).copied();
         }
         Ok(signals)
     }

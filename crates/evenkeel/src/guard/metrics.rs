@@ -3,7 +3,7 @@
 use crate::view::metric::{Text, label, metrics, object};
 use evenkeel_core::Nanos;
 use evenkeel_guard::admission::TenantCensus;
-use evenkeel_guard::control::{SENSORS, values};
+use evenkeel_guard::control::{Sensor, values};
 use evenkeel_guard::proxy::Stats;
 use evenkeel_guard::snapshot::Snapshot;
 use serde_json::{Value, json};
@@ -82,8 +82,12 @@ metrics! { METRICS: |s: Snapshot|
     gauge "controller_info" "Which controller decides." => json!({ "name": { (s.controller): 1 } });
     gauge "fault" "1 while the controller or a sensor fails." => s.verdict.fault.is_some();
     gauge "signal" "What a sensor says; absent where it is not available." =>
-        json!({ "name": signals(s).collect::<Value>() });
-    json "signals" => signals(s).map(|(name, value)| json!({ "name": name, "value": value })).collect::<Value>();
+        json!({ "name": signals(s).map(|(name, value, _)| (name, value)).collect::<Value>() });
+    gauge "signal_ratio" "The same over its baseline near the peak." =>
+        json!({ "name": signals(s).map(|(name, _, ratio)| (name, ratio)).collect::<Value>() });
+    json "signals" => signals(s)
+        .map(|(name, value, ratio)| json!({ "name": name, "value": value, "ratio": ratio }))
+        .collect::<Value>();
     json "tenants" => first_tenants(s);
 }
 
@@ -119,9 +123,11 @@ metrics! { TENANTS: |t: TenantCensus|
     json "wait_p99_s" => t.waits.quantile(0.99).map(Nanos::as_secs_f64);
 }
 
-/// Name of a sensor and its value; `None`: not available.
-fn signals(s: &Snapshot) -> impl Iterator<Item = (&'static str, Option<f64>)> {
-    SENSORS.map(|sensor| sensor.name).into_iter().zip(values(&s.sample.signals))
+/// Name of a sensor, its value, and that over its baseline near the peak; `None`: not available.
+fn signals(s: &Snapshot) -> impl Iterator<Item = (&'static str, Option<f64>, Option<f64>)> {
+    Sensor::ALL.into_iter().zip(values(&s.sample.signals)).map(move |(sensor, value)| {
+        (sensor.name(), value, value.and_then(|value| s.baseline.ratio(sensor, value)))
+    })
 }
 
 /// Most waiting first, and no more than a screen shows.

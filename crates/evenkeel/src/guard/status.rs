@@ -53,6 +53,8 @@ pub struct Signal {
     pub name: String,
     /// Its value; `None`: not available.
     pub value: Option<f64>,
+    /// The value over its baseline near the peak.
+    pub ratio: Option<f64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

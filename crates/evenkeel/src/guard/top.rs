@@ -2,6 +2,7 @@
 
 use super::status::{Signal, Status, Tenant};
 use crate::view::picture::{self, Frame, HISTORY_MAX, keep, number, seconds, spark, up};
+use std::fmt::Write;
 
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -88,7 +89,16 @@ fn loans(status: &Status) -> String {
 }
 
 fn signal(signal: &Signal) -> String {
-    format!("  {:<22}{}", signal.name, signal.value.map_or("not available".to_owned(), number))
+    let mut line = format!("  {:<22}", signal.name);
+    // A String takes everything.
+    let _ = match (signal.value, signal.ratio) {
+        (None, _) => write!(line, "not available"),
+        (Some(value), None) => write!(line, "{}", number(value)),
+        (Some(value), Some(ratio)) => {
+            write!(line, "{:<12} {ratio:.2} x what it is near the peak", number(value))
+        }
+    };
+    line
 }
 
 fn tenant_head() -> String {

@@ -14,55 +14,89 @@ pub enum Fault {
     Gap,
     /// The gate's own figures contradict each other.
     Figures,
-    /// The sensor of this name gave an impossible value and is left out.
-    Sensor(&'static str),
+    /// A sensor gave an impossible value and is left out.
+    Sensor(Sensor),
     /// The controller panicked; it is not asked again.
     Panic,
     /// The controller wants a limit of 0.
     Limit,
 }
 
-/// A reading of the server: its name, and where a sample has it.
-#[derive(Clone, Copy, Debug)]
-pub struct Sensor {
-    pub name: &'static str,
-    /// Whether it is a share of a whole.
-    is_share: bool,
-    of: fn(&mut Signals) -> &mut Option<f64>,
-}
+pub const SENSORS: usize = 11;
 
-/// All sensors.
-pub const SENSORS: [Sensor; 10] = [
-    figure("cpu_per_commit", |signals| &mut signals.cpu_per_commit),
-    figure("cycles_per_commit", |signals| &mut signals.cycles_per_commit),
-    figure("dtlb_misses", |signals| &mut signals.dtlb_misses),
-    figure("cache_misses", |signals| &mut signals.cache_misses),
-    share("lock_wait_share", |signals| &mut signals.lock_wait_share),
-    figure("deadlocks_per_commit", |signals| &mut signals.deadlocks_per_commit),
-    share("memory_pressure", |signals| &mut signals.memory_pressure),
-    figure("memory_used", |signals| &mut signals.memory_used),
-    figure("memory_free", |signals| &mut signals.memory_free),
-    share("user_cpu_share", |signals| &mut signals.user_cpu_share),
-];
-
-const fn figure(name: &'static str, of: fn(&mut Signals) -> &mut Option<f64>) -> Sensor {
-    Sensor { name, is_share: false, of }
-}
-
-const fn share(name: &'static str, of: fn(&mut Signals) -> &mut Option<f64>) -> Sensor {
-    Sensor { name, is_share: true, of }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sensor {
+    CpuPerCommit,
+    CyclesPerCommit,
+    DtlbMisses,
+    CacheMisses,
+    SwitchesPerCommit,
+    LockWaitShare,
+    DeadlocksPerCommit,
+    MemoryPressure,
+    MemoryUsed,
+    MemoryFree,
+    UserCpuShare,
 }
 
 impl Sensor {
+    /// All, in the order of [`values`].
+    pub const ALL: [Self; SENSORS] = [
+        Self::CpuPerCommit,
+        Self::CyclesPerCommit,
+        Self::DtlbMisses,
+        Self::CacheMisses,
+        Self::SwitchesPerCommit,
+        Self::LockWaitShare,
+        Self::DeadlocksPerCommit,
+        Self::MemoryPressure,
+        Self::MemoryUsed,
+        Self::MemoryFree,
+        Self::UserCpuShare,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CpuPerCommit => "cpu_per_commit",
+            Self::CyclesPerCommit => "cycles_per_commit",
+            Self::DtlbMisses => "dtlb_misses",
+            Self::CacheMisses => "cache_misses",
+            Self::SwitchesPerCommit => "switches_per_commit",
+            Self::LockWaitShare => "lock_wait_share",
+            Self::DeadlocksPerCommit => "deadlocks_per_commit",
+            Self::MemoryPressure => "memory_pressure",
+            Self::MemoryUsed => "memory_used",
+            Self::MemoryFree => "memory_free",
+            Self::UserCpuShare => "user_cpu_share",
+        }
+    }
+
+    /// Whether it is a share of a whole.
+    fn is_share(self) -> bool {
+        matches!(self, Self::LockWaitShare | Self::MemoryPressure | Self::UserCpuShare)
+    }
+
     pub fn of(self, signals: &mut Signals) -> &mut Option<f64> {
-        (self.of)(signals)
+        match self {
+            Self::CpuPerCommit => &mut signals.cpu_per_commit,
+            Self::CyclesPerCommit => &mut signals.cycles_per_commit,
+            Self::DtlbMisses => &mut signals.dtlb_misses,
+            Self::CacheMisses => &mut signals.cache_misses,
+            Self::SwitchesPerCommit => &mut signals.switches_per_commit,
+            Self::LockWaitShare => &mut signals.lock_wait_share,
+            Self::DeadlocksPerCommit => &mut signals.deadlocks_per_commit,
+            Self::MemoryPressure => &mut signals.memory_pressure,
+            Self::MemoryUsed => &mut signals.memory_used,
+            Self::MemoryFree => &mut signals.memory_free,
+            Self::UserCpuShare => &mut signals.user_cpu_share,
+        }
     }
 }
 
-/// All signals in the order of [`SENSORS`].
-pub fn values(signals: &Signals) -> [Option<f64>; SENSORS.len()] {
+/// All signals in the order of [`Sensor::ALL`].
+pub fn values(signals: &Signals) -> [Option<f64>; SENSORS] {
     let mut signals = *signals;
-    SENSORS.map(|sensor| *sensor.of(&mut signals))
+    Sensor::ALL.map(|sensor| *sensor.of(&mut signals))
 }
 
 /// Removes signals that cannot be and names the first; an error where the sample itself cannot be used.
@@ -81,15 +115,15 @@ pub fn check(sample: &mut Sample) -> Result<Option<Fault>, Fault> {
         return Err(Fault::Figures);
     }
     let mut lying = None;
-    for sensor in SENSORS {
+    for sensor in Sensor::ALL {
         let value = sensor.of(&mut sample.signals);
         // A share may pass one by the resolution of what it is made of.
-        let most = if sensor.is_share { 1.5 } else { f64::INFINITY };
+        let most = if sensor.is_share() { 1.5 } else { f64::INFINITY };
         if value.is_some_and(|value| !is_figure(value) || value > most) {
             *value = None;
-            lying = lying.or(Some(Fault::Sensor(sensor.name)));
+            lying = lying.or(Some(Fault::Sensor(sensor)));
         }
-        if sensor.is_share {
+        if sensor.is_share() {
             *value = value.map(|value| value.min(1.0));
         }
     }
@@ -106,7 +140,7 @@ impl fmt::Display for Fault {
             Self::Clock => f.write_str("the clock stood still"),
             Self::Gap => write!(f, "more than {TICK_MAX_S} s passed between two ticks"),
             Self::Figures => f.write_str("the gate's figures contradict each other"),
-            Self::Sensor(sensor) => write!(f, "sensor {sensor} gave an impossible value"),
+            Self::Sensor(sensor) => write!(f, "sensor {} gave an impossible value", sensor.name()),
             Self::Panic => f.write_str("the controller failed"),
             Self::Limit => f.write_str("the controller asked for an impossible limit"),
         }

@@ -4,6 +4,7 @@
 //! the gate gets its limit. `check` leaves out figures that make no sense, `supervised` keeps the last proven limit
 //! where the controller fails. `loans` decides how many may lend their permits beside that.
 
+mod baseline;
 mod check;
 mod loans;
 mod process;
@@ -12,7 +13,8 @@ mod status;
 mod supervised;
 mod tick;
 
-pub use check::{Fault, SENSORS, values};
+pub use baseline::Baseline;
+pub use check::{Fault, Sensor, values};
 pub use loans::Loans;
 pub use process::{ServerAddress, find};
 pub use sensors::{Available, Sensors};

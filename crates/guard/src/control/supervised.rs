@@ -115,6 +115,7 @@ impl fmt::Debug for SupervisedController {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check::Sensor;
     use super::*;
     use evenkeel_core::Nanos;
     use evenkeel_core::control::Reason;
@@ -190,7 +191,7 @@ mod tests {
             lying.signals.cpu_per_commit = Some(lie);
             lying.signals.lock_wait_share = Some(0.5);
             let verdict = supervised(&[5]).tick(&mut lying);
-            assert_eq!((verdict.limit, verdict.fault), (5, Some(Fault::Sensor("cpu_per_commit"))));
+            assert_eq!((verdict.limit, verdict.fault), (5, Some(Fault::Sensor(Sensor::CpuPerCommit))));
             assert_eq!((lying.signals.cpu_per_commit, lying.signals.lock_wait_share), (None, Some(0.5)));
         }
     }

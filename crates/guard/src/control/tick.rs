@@ -1,5 +1,6 @@
 //! The loop of the controller: one owner of its state, which takes orders and ticks.
 
+use super::Baseline;
 use super::check::Fault;
 use super::loans::Loans;
 use super::sensors::{Available, Sensors};
@@ -53,6 +54,7 @@ pub struct Loop {
     settings: Settings,
     controller: SupervisedController,
     sensors: Sensors,
+    baseline: Baseline,
     totals: Totals,
     limit: u32,
     loans: Loans,
@@ -84,6 +86,7 @@ impl Loop {
             settings,
             controller,
             sensors,
+            baseline: Baseline::default(),
             totals: Totals::default(),
             limit,
             loans: Loans::default(),
@@ -153,6 +156,7 @@ impl Loop {
         let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
         self.totals.kept += u64::from(verdict.is_kept());
+        self.baseline.learn(&sample);
         self.notify(&verdict, &census);
         self.enforce(now, verdict, loans);
         let entry = Entry { sample, verdict };
@@ -219,6 +223,7 @@ impl Loop {
             controller: self.controller.name(),
             dry_run: self.settings.options.dry_run,
             available: self.sensors.available(),
+            baseline: self.baseline.clone(),
             totals: self.totals,
         });
     }
