@@ -7,6 +7,7 @@
 
 pub mod compare;
 pub mod databases;
+pub mod forgotten;
 pub mod format;
 pub mod harness;
 pub mod profile;

@@ -3,6 +3,7 @@
 use super::workplace::Workplace;
 use super::{PublishedError, Result};
 use crate::databases::{self, Databases};
+use crate::forgotten::{self, Forgotten};
 use crate::harness::{Plan, Run, Study, plan_of, read};
 use crate::shares::{self, Shares};
 use crate::store::StudyFolder;
@@ -19,6 +20,7 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
         databases::NAME => Ok(Box::new(Databases::of(workplace, plan)?)),
         shares::NAME => Ok(Box::new(Shares::of(workplace, plan)?)),
         telecom::NAME => Ok(Box::new(Telecom::of(workplace, plan)?)),
+        forgotten::NAME => Ok(Box::new(Forgotten::of(workplace, plan)?)),
         variation::NAME => Ok(Box::new(Variation::of(workplace, plan)?)),
         kind => Err(PublishedError::with_hint(
             format!("there is no study named {kind:?}"),

@@ -4,6 +4,7 @@
 mod databases;
 mod file;
 mod flags;
+mod forgotten;
 mod kept;
 mod keys;
 mod shares;
@@ -42,12 +43,13 @@ type MakePlan = fn(&Session, &Args) -> Result<Plan>;
 
 const BOTH: &[&str] = &["--quick", "--repeats"];
 
-static PUBLISHED: [Published; 5] = [
+static PUBLISHED: [Published; 6] = [
     row(variation::NAME, variation::QUESTION, &["--quick"], variation::Settings::command, variation::plan),
     row(throttling::NAME, throttling::QUESTION, BOTH, throttling::Settings::command, throttling::plan),
     row(shares::NAME, shares::QUESTION, &[], shares::Settings::command, shares::plan),
     row(databases::NAME, databases::QUESTION, BOTH, databases::Settings::command, databases::plan),
     row(telecom::NAME, telecom::QUESTION, BOTH, telecom::Settings::command, telecom::plan),
+    row(forgotten::NAME, forgotten::QUESTION, BOTH, forgotten::Settings::command, forgotten::plan),
 ];
 
 const fn row(
