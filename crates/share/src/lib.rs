@@ -19,7 +19,6 @@ mod error;
 pub mod event;
 mod front;
 mod handle;
-mod holes;
 #[cfg(test)]
 #[path = "../../../tests/left_out.rs"]
 mod left_out;

@@ -19,14 +19,13 @@ fn nbdinfo_sees_what_a_disk_can_do() {
     let seen = run("nbdinfo", &["--json", &served.uri("orders")]);
     let expected = [
         "\"protocol\": \"newstyle-fixed\"",
-        "\"structured\": true",
+        "\"structured\": false",
         "\"export-size\": 8388608",
         "\"is_read_only\": false",
         "\"can_fua\": true",
         "\"can_multi_conn\": true",
         "\"can_trim\": true",
         "\"can_zero\": true",
-        "\"can_df\": true",
         "\"block_size_preferred\": 4096",
         "\"block_size_maximum\": 33554432",
     ];

@@ -62,7 +62,6 @@ impl VolatileBacking {
             }
             Work::Flush if self.lies => {}
             Work::Flush => self.flush()?,
-            Work::Holes { .. } => return Err(Errno::UNSUPPORTED),
             // At once in the file: a cache may do so at any time.
             Work::Trim { offset, bytes } | Work::Zero { offset, bytes, .. } => {
                 let end = offset + bytes;
