@@ -17,12 +17,12 @@ mod tls;
 mod url;
 mod version;
 
-pub use capacity::{Capacity, capacity};
+pub use capacity::{Capacity, capacity, file_limit};
 pub use control::{Cell, Control, HangUp, RowTaker, Rows};
 pub use error::TargetError;
 pub use local::Local;
 pub use lock_wait::{LockWait, on_lock_wait};
-pub use preflight::{Needs, Problem, file_limit, has_privilege, preflight};
+pub use preflight::{Needs, Problem, has_privilege, preflight};
 pub use session::Outcome;
 pub use status::StatusOf;
 pub use text::{literal, quoted};
