@@ -197,10 +197,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         Socket::connect(endpoint).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     };
     let endpoints = Endpoint::resolve(&Address::Unix(path.to_owned()))?;
-    match is_socket && endpoints.iter().all(refused) {
-        true => fs::remove_file(path),
-        false => Ok(()),
-    }
+    if is_socket && endpoints.iter().all(refused) { fs::remove_file(path) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -27,10 +27,7 @@ const EXISTING_MIB: u64 = 32;
 
 /// Refuses to begin what would end in a full disk.
 pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
-    let needed_mib = match paths.data().exists() {
-        true => EXISTING_MIB,
-        false => NEW_MIB + (redo_log_bytes >> 20),
-    };
+    let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB + (redo_log_bytes >> 20) };
     let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
     let free_mib = free >> 20;
     match free_mib >= needed_mib {

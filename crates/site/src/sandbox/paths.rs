@@ -159,10 +159,7 @@ fn check_name(name: &str) -> Result<(), SandboxError> {
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
         return fail("it consists of letters, digits, '-', '_' and '.'");
     }
-    match name.starts_with(['.', '-']) {
-        true => fail("it begins with a letter, a digit or '_'"),
-        false => Ok(()),
-    }
+    if name.starts_with(['.', '-']) { fail("it begins with a letter, a digit or '_'") } else { Ok(()) }
 }
 
 fn short_dir() -> PathBuf {

@@ -172,10 +172,7 @@ impl ResponseReader {
                 }
             }
         }
-        match input.is_empty() {
-            true => Ok(None),
-            false => Err(ProtocolError::Unasked),
-        }
+        if input.is_empty() { Ok(None) } else { Err(ProtocolError::Unasked) }
     }
 
     fn read_head(&mut self) -> Result<Found, ProtocolError> {
