@@ -120,12 +120,6 @@ pub fn user() -> (u32, u32) {
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
-/// The user who started this process, also where it acts as another one.
-pub fn real_user() -> u32 {
-    // SAFETY: a system call without arguments that cannot fail.
-    unsafe { libc::getuid() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,15 +4,13 @@ use super::SandboxError;
 use super::binary::{ServerBinary, program};
 use super::diagnosis::{Log, diagnose};
 use super::error::Failure;
-use super::paths::Paths;
+use super::paths::{Paths, write_private};
 use super::record::USER;
 use super::server::{is_root, open_log, without_server_variables};
 use crate::server::Flavor;
 use evenkeel_os::free_bytes;
 use evenkeel_os::stop::Stop;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -148,7 +146,5 @@ fn write_init_sql(paths: &Paths, flavor: Flavor, password: &str) -> Result<(), S
         sql += &format!("GRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH GRANT OPTION;\n");
     }
     let path = paths.init_sql();
-    let mut options = OpenOptions::new();
-    let file = options.create(true).write(true).truncate(true).mode(0o600).open(&path);
-    file.and_then(|mut file| file.write_all(sql.as_bytes())).map_err(SandboxError::io("write", &path))
+    write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))
 }

@@ -110,13 +110,3 @@ pub enum SandboxEvent {
 }
 
 type Events<'a> = &'a mut dyn FnMut(SandboxEvent);
-
-/// Where the server of a sandbox runs, as plain data for those who measure it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Domain {
-    pub pid: i32,
-    /// Its own groups; empty without limits or where there are no cgroups.
-    pub cgroups: Vec<Cgroup>,
-    pub cpus: Option<CpuSet>,
-    pub memory: Option<u64>,
-}

@@ -1,15 +1,14 @@
 //! sandbox.json says what a sandbox is, for the evenkeel that comes after this one.
 
 use super::cgroup::Cgroup;
-use super::paths::Paths;
+use super::paths::{Paths, write_private};
 use super::process::{ProcessId, boot_id};
 use super::{CpuSet, DiskLimit, SandboxError};
 use crate::server::{Address, Target, TlsMode};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 const VERSION: u32 = 1;
@@ -91,15 +90,7 @@ impl Record {
         let new = path.with_extension("json.new");
         let text = serde_json::to_vec_pretty(self)
             .map_err(|error| SandboxError::Record { path: path.clone(), reason: error.to_string() })?;
-        let mut options = OpenOptions::new();
-        let written = options
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)
-            .and_then(|mut file| file.write_all(&text))
-            .and_then(|()| fs::rename(&new, &path));
+        let written = write_private(&new, &text).and_then(|()| fs::rename(&new, &path));
         if written.is_err() {
             // Nothing of it stays where the disk is full, as far as it can be removed.
             let _ = fs::remove_file(&new);

@@ -54,7 +54,7 @@ fn runs(home: &Path) -> Vec<Value> {
 }
 
 fn pid(server: &Server) -> String {
-    server.sandbox.domain().pid.to_string()
+    server.sandbox.pid().to_string()
 }
 
 /// Codes of the doubts about a run.
