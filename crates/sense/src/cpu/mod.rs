@@ -6,7 +6,7 @@ mod process;
 mod reading;
 mod set;
 
-pub use cgroup::Cgroup;
+pub use cgroup::{Cgroup, own_folder};
 pub(crate) use host::online;
 pub use host::{CpuTimes, StatFile};
 pub use process::ProcessStat;
