@@ -23,26 +23,23 @@ pub enum Whose {
     Thread,
 }
 
-pub fn usage(whose: Whose) -> Option<libc::rusage> {
-    let who = match whose {
-        Whose::Process => libc::RUSAGE_SELF,
-        Whose::Thread => libc::RUSAGE_THREAD,
-    };
+/// Usage of the calling thread.
+fn usage() -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for one rusage, which is all that the kernel writes.
-    let done = unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
+    let done = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: rusage is made of integers, so that the zeroed (and then filled) value is a valid one.
     (done == 0).then(|| unsafe { usage.assume_init() })
 }
 
 /// How often this thread has stopped by itself to wait for something; not counted is when others took its CPU.
 pub fn waits() -> i64 {
-    usage(Whose::Thread).map_or(0, |usage| usage.ru_nvcsw)
+    usage().map_or(0, |usage| usage.ru_nvcsw)
 }
 
 /// Context switches of the calling thread so far, voluntary and not.
 pub fn context_switches() -> u64 {
-    usage(Whose::Thread).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
+    usage().map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
 }
 
 /// CPU time of this process or thread until this very instant; its usage is brought up to date only at
@@ -87,6 +84,6 @@ mod tests {
         let process = own_cpu(Whose::Process).expect("own clock");
         let by_number = process_cpu(std::process::id()).expect("own clock");
         assert!(Nanos::ZERO < thread && thread <= process && process <= by_number);
-        assert!(usage(Whose::Process).expect("own usage").ru_maxrss > 0);
+        assert!(usage().expect("own usage").ru_maxrss > 0);
     }
 }

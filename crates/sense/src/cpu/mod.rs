@@ -7,8 +7,8 @@ mod reading;
 mod set;
 
 pub use cgroup::{Cgroup, own_folder};
+pub use host::StatFile;
 pub(crate) use host::online;
-pub use host::{CpuTimes, StatFile};
 pub use process::ProcessStat;
 pub use reading::CpuReading;
 pub use set::CpuSet;

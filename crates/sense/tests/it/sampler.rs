@@ -67,9 +67,6 @@ fn a_run_beside_a_busy_server_has_its_utilisation() {
     assert!(counted != record.counters_refused.is_some(), "counters, or why there are none");
     assert!(whole.switches.is_some() && whole.own.is_some() && whole.host.is_some());
     assert!(whole.other_load.expect("server and host are known") >= 0.0);
-    let price = record.price.expect("own clock");
-    assert!(Nanos::ZERO < price && price <= longest, "{price:?} in {longest:?}");
-    assert!(record.memory_bytes.is_some());
 }
 
 #[test]
@@ -152,6 +149,6 @@ fn load_beside_a_remote_server_is_told_from_our_own() {
     let whole = record.whole.expect("two readings");
     let (host, own) = (whole.host.expect("a host"), whole.own.expect("a usage"));
     let other = whole.other_load.expect("all parts are known");
-    let expected = (host.total - own.cpu / host.capacity).max(0.0);
+    let expected = (host.total - 100.0 * own.0 as f64 / (whole.duration.0 as f64 * host.capacity)).max(0.0);
     assert!((other - expected).abs() < 1e-6, "{other} {expected}");
 }

@@ -19,7 +19,7 @@ pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
             words.insert(name.to_owned(), value);
         }
     };
-    put("cpu", machine.processor.model);
+    put("cpu", machine.processor);
     put("cpus", machine.cpus.map(|cpus| cpus.to_string()));
     put("governor", machine.governor);
     put(

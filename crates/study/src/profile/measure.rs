@@ -315,20 +315,18 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
             values.insert(name.to_owned(), value);
         }
     };
-    let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
     put(SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64())));
     // All of a machine, where nobody sees the server's own process there.
     let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
     put("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64())));
     put("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal));
-    put("psi_cpu_some_percent", share(&whole.pressure.cpu.some));
-    put("psi_memory_full_percent", share(&whole.pressure.memory.full));
-    put("psi_io_some_percent", share(&whole.pressure.io.some));
-    put("psi_io_full_percent", share(&whole.pressure.io.full));
+    put("psi_cpu_some_percent", whole.pressure.get("cpu_some").copied());
+    put("psi_memory_full_percent", whole.pressure.get("memory_full").copied());
+    put("psi_io_some_percent", whole.pressure.get("io_some").copied());
+    put("psi_io_full_percent", whole.pressure.get("io_full").copied());
     let busy_percent = |busy: Nanos| 100.0 * busy.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
     put("disk_busy_percent", whole.device_io.as_ref().map(|io| busy_percent(io.busy)));
-    let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
-    put("server_switches_per_request", switches.and_then(|count| each(count as f64)));
+    put("server_switches_per_request", whole.switches.and_then(|count| each(count as f64)));
     disk::values(whole, requests).into_iter().for_each(|(name, value)| put(name, Some(value)));
     values
 }
@@ -359,8 +357,8 @@ fn sense_row(sample: &SenseSample) -> (f64, Vec<Option<f64>>) {
             domain.and_then(|used| used.steal),
             domain.map(|used| used.total),
             sample.generator_cpus.as_ref().map(|used| used.total),
-            sample.pressure.cpu.some.as_ref().map(|stall| stall.share),
-            sample.pressure.io.some.as_ref().map(|stall| stall.share),
+            sample.pressure.get("cpu_some").copied(),
+            sample.pressure.get("io_some").copied(),
             sample.other_load,
         ],
     )
