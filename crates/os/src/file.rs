@@ -76,12 +76,6 @@ pub fn is_locked(file: &File) -> bool {
     asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
-/// Lets both files share their blocks until one is written; false where the file system cannot.
-pub fn share_blocks(from: &File, to: &File) -> bool {
-    // SAFETY: both descriptors are open while they are borrowed, and FICLONE takes a descriptor as its only argument.
-    unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
-}
-
 /// What direct I/O asks for; `None` where the kernel does not say.
 pub fn direct_limits(file: &File) -> Option<DirectLimits> {
     // SAFETY: all zeroes are a valid statx.
