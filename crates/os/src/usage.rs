@@ -17,12 +17,6 @@ pub fn page_size() -> u64 {
     u64::try_from(bytes).unwrap_or(4096)
 }
 
-#[derive(Clone, Copy, Debug)]
-pub enum Whose {
-    Process,
-    Thread,
-}
-
 /// Usage of the calling thread.
 fn usage() -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -42,24 +36,14 @@ pub fn context_switches() -> u64 {
     usage().map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
 }
 
-/// CPU time of this process or thread until this very instant; its usage is brought up to date only at
-/// the scheduler's ticks.
-pub fn own_cpu(whose: Whose) -> Option<Nanos> {
-    clock(match whose {
-        Whose::Process => libc::CLOCK_PROCESS_CPUTIME_ID,
-        Whose::Thread => libc::CLOCK_THREAD_CPUTIME_ID,
-    })
-}
-
 /// CPU time of a process over all its threads, also ended ones; needs no privilege.
 pub fn process_cpu(pid: u32) -> Option<Nanos> {
     let mut id: libc::clockid_t = 0;
     // SAFETY: the pointer is valid for one clockid_t, which is all that is written.
     let done = unsafe { libc::clock_getcpuclockid(process_id(pid)?, &mut id) };
-    if done == 0 { clock(id) } else { None }
-}
-
-fn clock(id: libc::clockid_t) -> Option<Nanos> {
+    if done != 0 {
+        return None;
+    }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is valid for one timespec, which is all that the kernel writes.
     let done = unsafe { libc::clock_gettime(id, &mut time) };
@@ -77,11 +61,11 @@ pub(super) fn process_id(pid: u32) -> Option<libc::pid_t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock;
 
     #[test]
     fn this_process_has_cpu_time_and_a_usage() {
-        let thread = own_cpu(Whose::Thread).expect("own clock");
-        let process = own_cpu(Whose::Process).expect("own clock");
+        let (thread, process) = (clock::thread_cpu(), clock::process_cpu());
         let by_number = process_cpu(std::process::id()).expect("own clock");
         assert!(Nanos::ZERO < thread && thread <= process && process <= by_number);
         assert!(usage().expect("own usage").ru_maxrss > 0);

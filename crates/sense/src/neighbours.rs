@@ -8,9 +8,9 @@ use crate::cpu::{CpuReading, CpuSet, StatFile};
 use crate::error::SenseError;
 use crate::throttle::{ThrottleReading, Throttling};
 use evenkeel_core::Nanos;
-use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::{Clock, process_cpu};
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::usage::{self, Whose};
+use evenkeel_os::usage;
 use evenkeel_os::{Background, Until};
 
 /// What to watch, and when.
@@ -109,7 +109,7 @@ impl NeighbourPlan {
         let server = usage::process_cpu(self.server_pid)?;
         let beside =
             self.generator_cpus.is_empty() || !self.generator_cpus.intersection(&self.cpus).is_empty();
-        let own = if beside { usage::own_cpu(Whose::Process)? } else { Nanos::ZERO };
+        let own = if beside { process_cpu() } else { Nanos::ZERO };
         Some(Reading { at: clock.now(), used: used(&cpus), known: server + own })
     }
 

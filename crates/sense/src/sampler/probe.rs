@@ -8,8 +8,7 @@ use crate::error::SenseError;
 use crate::pressure::{self, Stalled};
 use crate::switches::SwitchesReading;
 use evenkeel_core::Nanos;
-use evenkeel_os::clock::Clock;
-use evenkeel_os::usage::{Whose, own_cpu};
+use evenkeel_os::clock::{Clock, process_cpu};
 
 /// What reading the context switches of one thread costs (30 us in a guest), and the share of a CPU that
 /// samples may spend on it. Where a server has more threads than that allows, only the first and the
@@ -79,7 +78,7 @@ impl Probe {
         let cpu = |domain: &Domain| domain.read_beside(stat.as_ref());
         let domain = self.domain.as_ref().and_then(cpu);
         let server = self.server.as_ref().and_then(cpu);
-        let own = own_cpu(Whose::Process);
+        let own = Some(process_cpu());
         Reading {
             at,
             host: stat.as_ref().and_then(StatFile::host),

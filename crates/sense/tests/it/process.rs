@@ -1,8 +1,7 @@
 //! Processes and CPUs of this machine.
 
 use evenkeel_core::Nanos;
-use evenkeel_os::clock::Clock;
-use evenkeel_os::usage::{Whose, own_cpu};
+use evenkeel_os::clock::{Clock, thread_cpu};
 use evenkeel_sense::cpu::{ProcessStat, StatFile};
 use evenkeel_sense::disk::ProcessIo;
 use evenkeel_sense::switches::SwitchesReading;
@@ -44,9 +43,8 @@ impl Drop for Busy {
 
 /// Uses this much CPU time in the calling thread, however long that takes beside others.
 pub fn burn(time: Nanos) {
-    let spent = || own_cpu(Whose::Thread).expect("own clock");
-    let end = spent() + time;
-    while spent() < end {
+    let end = thread_cpu() + time;
+    while thread_cpu() < end {
         std::hint::black_box((0..10_000_u64).sum::<u64>());
     }
 }
