@@ -196,7 +196,7 @@ mod tests {
         let address = ServerAddress::Tcp(listener.local_addr().expect("an address"));
         let mut sensors = Sensors::new(Some(address), false, None);
         let clock = evenkeel_os::clock::Clock::start();
-        let own = || evenkeel_sense::own::OwnReading::process().expect("an account").busy;
+        let own = evenkeel_os::clock::process_cpu;
         let begun = own();
         sensors.read(clock.now(), &interval(0));
         assert_eq!(sensors.available().process, Some(std::process::id()));

@@ -5,7 +5,7 @@
 
 mod find;
 
-pub use find::{NotFound, Wanted, find_server, listens, number_inside, servers};
+pub use find::{NotFound, Wanted, find_server, listener, listens, number_inside, servers};
 
 use crate::cpu::{CpuReading, Domain, StatFile};
 use crate::disk::{DeviceIo, ProcessIo};
