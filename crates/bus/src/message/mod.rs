@@ -97,17 +97,9 @@ impl Dropped {
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::Checksum => "checksum",
-            Self::Version => "version",
-            Self::Figures => "figures",
-            Self::Stale => "stale",
-            Self::Ahead => "ahead",
-            Self::Name => "name",
-            Self::Twin => "twin",
-            Self::Crowd => "crowd",
-        }
+        const NAMES: [&str; Dropped::ALL.len()] =
+            ["malformed", "checksum", "version", "figures", "stale", "ahead", "name", "twin", "crowd"];
+        NAMES[self as usize]
     }
 }
 

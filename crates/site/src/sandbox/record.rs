@@ -17,7 +17,7 @@ const VERSION: u32 = 1;
 pub(super) const USER: &str = "evenkeel";
 
 /// The file's content. It holds the password, so it has no `Debug` and is closed to other users.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
     pub server_binary: PathBuf,
@@ -48,22 +48,7 @@ struct Running {
 
 impl Record {
     pub(super) fn new(socket: PathBuf, password: String) -> Self {
-        Self {
-            version: VERSION,
-            server_binary: PathBuf::new(),
-            server_version: String::new(),
-            socket,
-            port: 0,
-            password,
-            settings: BTreeMap::new(),
-            cpus: None,
-            memory: None,
-            disk: DiskLimit::default(),
-            disk_proved: Vec::new(),
-            detached: false,
-            running: None,
-            groups: Vec::new(),
-        }
+        Self { version: VERSION, socket, password, ..Self::default() }
     }
 
     /// `None` where there is none yet.
