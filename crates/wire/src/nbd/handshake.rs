@@ -29,8 +29,6 @@ const ERR_UNKNOWN: u32 = 1 << 31 | 6;
 const ERR_TOO_BIG: u32 = 1 << 31 | 9;
 
 const INFO_EXPORT: u16 = 0;
-/// The name of an export, as the server calls it.
-const INFO_NAME: u16 = 1;
 const INFO_BLOCK_SIZE: u16 = 3;
 
 /// What an export can do: flags, flush, FUA, trim, zeroes, many connections at once. And: only be read.
@@ -225,7 +223,7 @@ impl Handshake {
 }
 
 fn choose(option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> Step {
-    let Some((name, names)) = wanted(data) else { return refuse(option, ERR_INVALID, "malformed", out) };
+    let Some(name) = wanted(data) else { return refuse(option, ERR_INVALID, "malformed", out) };
     let Some(place) = find(name, exports) else {
         return refuse(option, ERR_UNKNOWN, "no disk of that name", out);
     };
@@ -233,21 +231,17 @@ fn choose(option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> St
     let abilities = CAN_READ | if export.read_only { READ_ONLY } else { CAN_WRITE };
     let (bytes, abilities) = (export.bytes.to_be_bytes(), abilities.to_be_bytes());
     put(out, option, INFORMS, &[&INFO_EXPORT.to_be_bytes(), &bytes, &abilities]);
-    if names {
-        put(out, option, INFORMS, &[&INFO_NAME.to_be_bytes(), export.name.as_bytes()]);
-    }
     let [least, preferred, most] = [1, PREFERRED, PAYLOAD_MAX].map(u32::to_be_bytes);
     put(out, option, INFORMS, &[&INFO_BLOCK_SIZE.to_be_bytes(), &least, &preferred, &most]);
     let step = accept(option, out);
     if option == GO { Step::Chosen { export: place } } else { step }
 }
 
-/// An export, and whether its name is asked for: what GO and INFO carry.
-fn wanted(data: &[u8]) -> Option<(&[u8], bool)> {
+/// The name in what GO and INFO carry. What else is wanted to be known is left open.
+fn wanted(data: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(data);
     let (name, count) = (reader.string()?, reader.u16()?);
-    let names = reader.0.chunks_exact(2).any(|info| info == INFO_NAME.to_be_bytes());
-    (reader.0.len() == usize::from(count) * 2).then_some((name, names))
+    (reader.0.len() == usize::from(count) * 2).then_some(name)
 }
 
 fn refuse(option: u32, why: u32, text: &str, out: &mut Vec<u8>) -> Step {
