@@ -137,14 +137,6 @@ impl Filesystem for OneFile {
         self.getattr(request, inode, handle, reply);
     }
 
-    fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
-        reply.error(fuser::Errno::EPERM);
-    }
-
-    fn unlink(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
-        reply.error(fuser::Errno::EPERM);
-    }
-
     fn open(&self, _: &Request, inode: INodeNo, _: OpenFlags, reply: ReplyOpen) {
         if inode != FILE {
             return reply.error(fuser::Errno::EISDIR);
