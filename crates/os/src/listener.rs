@@ -108,15 +108,7 @@ impl Listener {
     }
 
     pub fn port(&self) -> Option<u16> {
-        // SAFETY: all zeroes are a valid sockaddr_in6.
-        let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
-        let mut length = std::mem::size_of_val(&address) as libc::socklen_t;
-        let pointer = (&raw mut address).cast();
-        // SAFETY: both pointers are to variables of this function, of the size told.
-        check(unsafe { libc::getsockname(self.as_raw_fd(), pointer, &raw mut length) }).ok()?;
-        // Family and port stand at the same place in both kinds of address.
-        let family = i32::from(address.sin6_family);
-        [libc::AF_INET, libc::AF_INET6].contains(&family).then(|| u16::from_be(address.sin6_port))
+        self.socket.local().map(|address| address.port())
     }
 
     /// The next client; `WouldBlock` where none waits.
