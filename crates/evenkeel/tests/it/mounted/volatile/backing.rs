@@ -7,7 +7,7 @@
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::file::{Space, allocate};
-use evenkeel_share::{Answer, Backing, Buffer, Ended, Errno, Work};
+use evenkeel_share::{Answer, Backing, Buffer, Ended, Work};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
