@@ -57,20 +57,7 @@ impl Bus {
         if !message::is_name(name) {
             return Err(BusError::Name(name.to_owned()));
         }
-        let mut this = Self::with(carrier, Identity::new(name), (period, patience), clock)?;
-        this.listen()?;
-        let hello = this.next(0.0, &Report::default(), false);
-        this.carrier.join(&hello)?;
-        this.joined = true;
-        Ok(this)
-    }
-
-    fn with(
-        carrier: Box<dyn Carrier>,
-        own: Identity,
-        (period, patience): (Nanos, fn(Nanos) -> Nanos),
-        clock: Clock,
-    ) -> Result<Self, BusError> {
+        let own = Identity::new(name);
         let roster = Roster::new(own.clone(), period);
         let note = carrier.note();
         let carrier: Box<dyn Carrier> = if carrier.keeps() {
@@ -78,7 +65,13 @@ impl Bus {
         } else {
             carrier
         };
-        Ok(Self { carrier, own, roster, period, sequence: 0, costs: 0, joined: false, note, clock, patience })
+        let (sequence, costs, joined) = (0, 0, false);
+        let mut this = Self { carrier, own, roster, period, sequence, costs, joined, note, clock, patience };
+        this.listen()?;
+        let hello = this.next(0.0, &Report::default(), false);
+        this.carrier.join(&hello)?;
+        this.joined = true;
+        Ok(this)
     }
 
     /// Listens for who is there, and whether this member's name is free.

@@ -6,7 +6,7 @@ use evenkeel_core::caveat::threshold::TAKEN_MAX;
 use evenkeel_os::clock::Clock;
 use evenkeel_sense::counters::Counters;
 use evenkeel_sense::cpu::{CpuUse, Domain};
-use evenkeel_sense::pressure::PressureReading;
+use evenkeel_sense::pressure;
 use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_site::sandbox::{self, DiskLimit, Limited};
 use std::fs::OpenOptions;
@@ -71,7 +71,7 @@ const PROBES: [Probe; 12] = [
     },
     Probe {
         name: "pressure",
-        seen: || match PressureReading::host() == PressureReading::default() {
+        seen: || match pressure::host().is_empty() {
             false => Ok("waits for CPU, memory and I/O are shown".to_owned()),
             true => Err((MISSING, "no /proc/pressure".to_owned())),
         },

@@ -2,10 +2,11 @@
 
 use super::check;
 use std::ffi::CString;
+use std::fs::{self, Permissions};
 use std::io;
 use std::mem;
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
 /// The mode of a socket with a group, where nobody says another.
@@ -38,16 +39,10 @@ impl Access {
 
     /// Once it has one.
     pub(super) fn open(self, path: &Path) -> io::Result<()> {
-        let path = CString::new(path.as_os_str().as_bytes())?;
         if let Some(group) = self.group {
-            // SAFETY: the path is a string of C that lives through the call; the owner stays.
-            check(unsafe { libc::chown(path.as_ptr(), libc::uid_t::MAX, group) })?;
+            chown(path, None, Some(group))?;
         }
-        if let Some(mode) = self.mode() {
-            // SAFETY: as above.
-            check(unsafe { libc::chmod(path.as_ptr(), mode) })?;
-        }
-        Ok(())
+        self.mode().map_or(Ok(()), |mode| fs::set_permissions(path, Permissions::from_mode(mode)))
     }
 }
 

@@ -1,11 +1,11 @@
 //! A channel is a stream socket that waits, with TLS on it or without, for one conversation at a time.
 
-use super::check;
+use super::socket::set_option;
 use crate::tls::TlsSetup;
 use rustls::{ClientConnection, Stream};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -123,15 +123,8 @@ fn hang_up(socket: &TcpStream) {
 }
 
 fn keep_alive(socket: &TcpStream) -> io::Result<()> {
-    let options =
-        [(libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1), (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, ALIVE_AFTER)];
-    for (level, name, value) in options {
-        let length = size_of_val(&value) as libc::socklen_t;
-        let value = (&raw const value).cast();
-        // SAFETY: the value lives through the call and has the length told; the descriptor is open while it is borrowed.
-        check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value, length) })?;
-    }
-    Ok(())
+    set_option(socket, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
+    set_option(socket, libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, ALIVE_AFTER)
 }
 
 #[cfg(test)]

@@ -22,6 +22,11 @@ pub fn thread_cpu() -> Nanos {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// CPU time of this process with all its threads, also ended ones, until this very instant.
+pub fn process_cpu() -> Nanos {
+    read(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
 /// Time since 1970, to be held against instants that the kernel notes by that clock.
 pub(super) fn of_day() -> Nanos {
     read(libc::CLOCK_REALTIME)

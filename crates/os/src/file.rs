@@ -19,27 +19,6 @@ pub struct DirectLimits {
     pub offset: u64,
 }
 
-/// Stretches of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stretch {
-    /// Bytes that somebody wrote, or that may be such.
-    Data,
-    /// No space is taken, and it reads as zeroes. The end of the file is one.
-    Hole,
-}
-
-/// Where the next stretch of a kind begins, at an offset or behind it. It moves the file's own place, which nobody uses: what is
-/// read and written here names its offset.
-pub fn begin_of(file: &File, stretch: Stretch, offset: u64) -> io::Result<u64> {
-    let kind = match stretch {
-        Stretch::Data => libc::SEEK_DATA,
-        Stretch::Hole => libc::SEEK_HOLE,
-    };
-    // SAFETY: a system call without pointers.
-    let found = unsafe { libc::lseek(file.as_raw_fd(), whence(offset)?, kind) };
-    u64::try_from(found).map_err(|_| io::Error::last_os_error())
-}
-
 /// How space of a file is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
@@ -95,12 +74,6 @@ pub fn is_locked(file: &File) -> bool {
     // SAFETY: the descriptor is open, and F_GETLK fills in the lock that the pointer leads to.
     let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
     asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
-}
-
-/// Lets both files share their blocks until one is written; false where the file system cannot.
-pub fn share_blocks(from: &File, to: &File) -> bool {
-    // SAFETY: both descriptors are open while they are borrowed, and FICLONE takes a descriptor as its only argument.
-    unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) == 0 }
 }
 
 /// What direct I/O asks for; `None` where the kernel does not say.

@@ -9,6 +9,7 @@ mod access;
 pub mod address;
 mod alone;
 mod arguments;
+mod background;
 mod buffer;
 mod channel;
 pub mod clock;
@@ -43,6 +44,7 @@ mod work;
 pub use access::{Access, group_id};
 pub use alone::{Birth, alone};
 pub use arguments::change_arguments;
+pub use background::{Background, Until};
 pub use buffer::{ALIGNMENT, Buffer};
 pub use channel::{Cable, Channel};
 pub use exclusive::{exclusive, open_busy};
@@ -114,12 +116,6 @@ pub fn serve_file_systems() -> io::Result<()> {
 pub fn user() -> (u32, u32) {
     // SAFETY: system calls without arguments that cannot fail.
     unsafe { (libc::geteuid(), libc::getegid()) }
-}
-
-/// The user who started this process, also where it acts as another one.
-pub fn real_user() -> u32 {
-    // SAFETY: a system call without arguments that cannot fail.
-    unsafe { libc::getuid() }
 }
 
 #[cfg(test)]

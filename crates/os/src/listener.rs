@@ -1,23 +1,17 @@
 //! A listener is where clients arrive, at a TCP port or a unix socket.
 
 use super::socket::{Endpoint, Socket};
-use super::{Access, check, try_lock};
+use super::{Access, check};
 use crate::address::Address;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::thread;
-use std::time::Duration;
 
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: libc::c_int = 4096;
-
-/// How often, and after which pause, a folder is asked for that somebody else has locked.
-const TURNS: u32 = 50;
-const TURN_PAUSE: Duration = Duration::from_millis(10);
 
 /// A listening socket; the file of a unix socket goes with it.
 #[derive(Debug)]
@@ -40,8 +34,6 @@ impl SocketFile {
 
     /// Removes it, if it is still this one.
     fn remove(&self) {
-        // Guards take turns, so that none of them can put its own file there between the look and the removal.
-        let _turn = Turn::take(&self.path);
         if self.identity.is_some() && self.identity == identity(&self.path) {
             // Nothing can be done about a file that cannot be removed.
             let _ = fs::remove_file(&self.path);
@@ -52,32 +44,6 @@ impl SocketFile {
 /// Device and inode of what lies at a path.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
-}
-
-/// A turn at the folder of a socket's file: a lock on the folder itself, which leaves no file behind and ends with its
-/// process.
-struct Turn {
-    _folder: Option<File>,
-}
-
-impl Turn {
-    /// Waits for its turn, but not for ever: anybody who may read the folder could keep it locked. Then, or where the
-    /// file system has no locks, it goes on without, and only guards that start and end in the same instant can meet.
-    fn take(path: &Path) -> Self {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let Ok(folder) = File::open(folder) else { return Self { _folder: None } };
-        for _ in 0..TURNS {
-            match try_lock(folder.as_fd()) {
-                Ok(true) => return Self { _folder: Some(folder) },
-                Ok(false) => thread::sleep(TURN_PAUSE),
-                Err(_) => break,
-            }
-        }
-        Self { _folder: None }
-    }
 }
 
 impl AsRawFd for Listener {
@@ -101,9 +67,6 @@ impl Listener {
     }
 
     fn bind_file(path: &Path, access: Access) -> io::Result<Self> {
-        // Of two guards that start at once the second would otherwise take the first one's new socket for a stale one:
-        // it is there before it listens.
-        let _turn = Turn::take(path);
         remove_stale(path)?;
         let socket = Self::listen_at(&Address::Unix(path.to_owned()), Some((path, access)))?;
         Ok(Self { socket, file: Some(SocketFile::new(path)) })
@@ -145,15 +108,7 @@ impl Listener {
     }
 
     pub fn port(&self) -> Option<u16> {
-        // SAFETY: all zeroes are a valid sockaddr_in6.
-        let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
-        let mut length = std::mem::size_of_val(&address) as libc::socklen_t;
-        let pointer = (&raw mut address).cast();
-        // SAFETY: both pointers are to variables of this function, of the size told.
-        check(unsafe { libc::getsockname(self.as_raw_fd(), pointer, &raw mut length) }).ok()?;
-        // Family and port stand at the same place in both kinds of address.
-        let family = i32::from(address.sin6_family);
-        [libc::AF_INET, libc::AF_INET6].contains(&family).then(|| u16::from_be(address.sin6_port))
+        self.socket.local().map(|address| address.port())
     }
 
     /// The next client; `WouldBlock` where none waits.
@@ -197,10 +152,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
         Socket::connect(endpoint).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     };
     let endpoints = Endpoint::resolve(&Address::Unix(path.to_owned()))?;
-    match is_socket && endpoints.iter().all(refused) {
-        true => fs::remove_file(path),
-        false => Ok(()),
-    }
+    if is_socket && endpoints.iter().all(refused) { fs::remove_file(path) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The first published version of the kernel's `perf_event_attr`, which every kernel still takes.
+#[derive(Default)]
 #[repr(C)]
 struct EventAttributes {
     kind: u32,
@@ -30,13 +31,8 @@ pub fn open_event(kind: u32, config: u64, cpu: u32) -> io::Result<File> {
         kind,
         size: size_of::<EventAttributes>() as u32,
         config,
-        sample_period: 0,
-        sample_type: 0,
         read_format: READ_FORMAT,
-        flags: 0,
-        wakeup_events: 0,
-        breakpoint_type: 0,
-        config1: 0,
+        ..EventAttributes::default()
     };
     let cpu = libc::c_int::try_from(cpu).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     // SAFETY: the kernel reads `size` bytes of the attributes, which live until the call returns, and

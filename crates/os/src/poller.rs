@@ -65,7 +65,7 @@ impl Poller {
         };
         let events = Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]);
         let poller = Self { epoll, timer: clock, events, ready: 0 };
-        poller.set(every, every)?;
+        poller.set(0, every, every)?;
         poller.add(&poller.timer, timer, Interest::Read)?;
         Ok(poller)
     }
@@ -73,21 +73,17 @@ impl Poller {
     /// Lets the timer fire once, so long from now, and not when it would have fired before; never for [`Nanos::MAX`].
     pub fn fire_in(&self, after: Nanos) -> io::Result<()> {
         let off = after == Nanos::MAX;
-        self.set(if off { Nanos::ZERO } else { after.max(Nanos(1)) }, Nanos::ZERO)
+        self.set(0, if off { Nanos::ZERO } else { after.max(Nanos(1)) }, Nanos::ZERO)
     }
 
     /// Lets the timer fire once, at this instant on the monotonic clock, and not when it would have fired before. It need not be read
     /// afterwards: setting it again clears it.
     pub fn fire_at(&self, due: Nanos) -> io::Result<()> {
-        self.set_timer(libc::TFD_TIMER_ABSTIME, due, Nanos::ZERO)
+        self.set(libc::TFD_TIMER_ABSTIME, due, Nanos::ZERO)
     }
 
     /// Zero as the first instant stops it.
-    fn set(&self, first: Nanos, every: Nanos) -> io::Result<()> {
-        self.set_timer(0, first, every)
-    }
-
-    fn set_timer(&self, flags: libc::c_int, first: Nanos, every: Nanos) -> io::Result<()> {
+    fn set(&self, flags: libc::c_int, first: Nanos, every: Nanos) -> io::Result<()> {
         let time = |time: Nanos| libc::timespec {
             tv_sec: (time.0 / 1_000_000_000) as libc::time_t,
             tv_nsec: (time.0 % 1_000_000_000) as libc::c_long,

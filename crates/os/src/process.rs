@@ -1,35 +1,10 @@
-//! Other processes can be signalled without mistaking one for another, seen to have ended, and found by a socket.
+//! Other processes can be signalled, seen to have ended, and found by a socket.
 
 use super::check;
 use std::io;
 use std::mem::{self, MaybeUninit};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-
-/// One process for ever, whoever gets its number after it.
-#[derive(Debug)]
-pub struct ProcessHandle(OwnedFd);
-
-impl ProcessHandle {
-    /// The process that has this number now.
-    ///
-    /// # Errors
-    /// There is none, or the kernel (before 5.3) has no such handles.
-    pub fn open(pid: i32) -> io::Result<Self> {
-        // SAFETY: pidfd_open takes two numbers; the descriptor that it gives is owned by nobody else.
-        unsafe {
-            let file = check(libc::syscall(libc::SYS_pidfd_open, pid, 0) as libc::c_int)?;
-            Ok(Self(OwnedFd::from_raw_fd(file)))
-        }
-    }
-
-    /// Sends it a signal; false where it has ended or may not be signalled.
-    pub fn signal(&self, signal: i32) -> bool {
-        let none = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: the descriptor is open; a null siginfo stands for that of kill().
-        unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), signal, none, 0) == 0 }
-    }
-}
 
 /// Sends a signal to the process of this number, whichever that is; false where there is none, or it may not be signalled. Numbers
 /// below 1, which mean several processes, are none.
@@ -91,13 +66,9 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_reaches_a_process_by_handle_by_number_and_by_group() {
+    fn a_signal_reaches_a_process_by_number_and_by_group() {
         let child = sleeper();
         assert!(!has_ended(child.id()));
-        // A kernel without handles says so, and callers go by number.
-        if let Ok(handle) = ProcessHandle::open(child.id() as i32) {
-            assert!(handle.signal(0));
-        }
         assert!(signal(child.id() as i32, libc::SIGTERM));
         assert_eq!(ended_by(child), Some(libc::SIGTERM));
         let child = sleeper();
@@ -107,7 +78,7 @@ mod tests {
 
     #[test]
     fn numbers_that_mean_several_processes_are_none() {
-        assert!([0, -1, i32::MIN].iter().all(|pid| !signal(*pid, 0) && ProcessHandle::open(*pid).is_err()));
+        assert!([0, -1, i32::MIN].iter().all(|pid| !signal(*pid, 0)));
         assert!([0, 1, u32::MAX].iter().all(|leader| !signal_group(*leader, 0)));
         assert!(has_ended(std::process::id()), "it is no child of ours");
     }

@@ -6,6 +6,7 @@ use std::mem;
 const SLICE_NS: u64 = 100_000;
 
 /// What `sched_setattr` takes, in its first published form (48 bytes).
+#[derive(Default)]
 #[repr(C)]
 struct SchedulingAttributes {
     size: u32,
@@ -32,12 +33,9 @@ pub fn wake_promptly() {
     let attributes = SchedulingAttributes {
         size: mem::size_of::<SchedulingAttributes>() as u32,
         policy: libc::SCHED_OTHER as u32,
-        flags: 0,
         nice,
-        priority: 0,
         runtime: SLICE_NS,
-        deadline: 0,
-        period: 0,
+        ..SchedulingAttributes::default()
     };
     // SAFETY: the attributes live through the call and tell their size.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0_u32) };

@@ -4,8 +4,8 @@ use super::{check, direct};
 use crate::address::Address;
 use evenkeel_core::Nanos;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::mem;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, SocketAddrV6, ToSocketAddrs};
+use std::mem::{self, ManuallyDrop};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -95,26 +95,6 @@ impl Endpoint {
                 };
                 Self::of(address, &label)
             }
-        }
-    }
-
-    /// The address inside, where it is one of TCP.
-    fn address(&self) -> Option<SocketAddr> {
-        let storage = &raw const self.storage;
-        match self.family() {
-            libc::AF_INET => {
-                // SAFETY: all of the storage is initialised, and it is larger than this and aligned for it.
-                let v4 = unsafe { storage.cast::<libc::sockaddr_in>().read() };
-                let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
-                Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())
-            }
-            libc::AF_INET6 => {
-                // SAFETY: as above.
-                let v6 = unsafe { storage.cast::<libc::sockaddr_in6>().read() };
-                let (ip, port) = (v6.sin6_addr.s6_addr.into(), u16::from_be(v6.sin6_port));
-                Some(SocketAddrV6::new(ip, port, v6.sin6_flowinfo, v6.sin6_scope_id).into())
-            }
-            _ => None,
         }
     }
 
@@ -235,41 +215,29 @@ impl Socket {
         told.is_ok() && Nanos::from_millis(u64::from(info.tcpi_last_ack_recv)) >= silence && owes(&info)
     }
 
+    /// The address of the other side, where it is one of TCP.
     pub fn peer(&self) -> Option<SocketAddr> {
-        self.name(libc::getpeername)
+        self.of_std().peer_addr().ok()
     }
 
+    /// The address of this side, where it is one of TCP.
     pub fn local(&self) -> Option<SocketAddr> {
-        self.name(libc::getsockname)
+        self.of_std().local_addr().ok()
     }
 
-    fn name(&self, ask: Ask) -> Option<SocketAddr> {
-        // SAFETY: all zeroes are a valid sockaddr_storage.
-        let storage: libc::sockaddr_storage = unsafe { mem::zeroed() };
-        let length = mem::size_of_val(&storage) as libc::socklen_t;
-        let mut endpoint = Endpoint { storage, length, label: "".into() };
-        let pointer = (&raw mut endpoint.storage).cast();
-        // SAFETY: both pointers are to the endpoint, whose storage has the size told.
-        check(unsafe { ask(self.as_raw_fd(), pointer, &raw mut endpoint.length) }).ok()?;
-        endpoint.address()
+    /// The same for std, which has no address of a unix socket.
+    fn of_std(&self) -> ManuallyDrop<TcpStream> {
+        // SAFETY: the descriptor is open for as long as `self` is borrowed, and what is made of it here does not close it.
+        ManuallyDrop::new(unsafe { TcpStream::from_raw_fd(self.as_raw_fd()) })
     }
 
     pub(super) fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
-        let length = mem::size_of_val(&value) as libc::socklen_t;
-        let value = (&raw const value).cast();
-        // SAFETY: the value lives through the call and has the length told.
-        check(unsafe { libc::setsockopt(self.as_raw_fd(), level, name, value, length) }).map(|_| ())
+        set_option(self, level, name, value)
     }
 
     /// To be called once the socket is connected or has failed to: says which.
     pub fn connected(&self) -> io::Result<()> {
-        let (mut error, mut length) = (0_i32, mem::size_of::<i32>() as libc::socklen_t);
-        let value = (&raw mut error).cast();
-        // SAFETY: both pointers are to variables of this function, of the size told.
-        check(unsafe {
-            libc::getsockopt(self.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &raw mut length)
-        })?;
-        if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+        self.of_std().take_error()?.map_or(Ok(()), Err)
     }
 
     /// Sends what fits; `WouldBlock` where nothing does.
@@ -317,8 +285,17 @@ impl Socket {
     }
 }
 
-/// getpeername or getsockname.
-type Ask = unsafe extern "C" fn(libc::c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> libc::c_int;
+pub(super) fn set_option(
+    socket: &impl AsRawFd,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    let length = mem::size_of_val(&value) as libc::socklen_t;
+    let value = (&raw const value).cast();
+    // SAFETY: the value lives through the call and has the length told.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value, length) }).map(|_| ())
+}
 
 /// Whether something was sent after the other machine was heard last, and not just now. Of questions without data, as
 /// keepalive's, the kernel counts those since then.

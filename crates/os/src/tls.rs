@@ -19,7 +19,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -85,13 +85,21 @@ impl TlsSetup {
 }
 
 /// For disks: what clients are shown, and the authorities of which one must have signed what they show.
-pub fn disk_tls(identity: &Identity, clients: Option<&Path>) -> Result<Arc<ServerConfig>, TlsError> {
+///
+/// # Errors
+/// A file cannot be read, or certificate and key do not go together.
+pub fn disk_tls(
+    certificate: PathBuf,
+    key: PathBuf,
+    clients: Option<&Path>,
+) -> Result<Arc<ServerConfig>, TlsError> {
+    let shown = shown(&Identity::Files { certificate, key })?;
     let provider = Arc::new(ring::default_provider());
-    let Some(authorities) = clients else { return Ok(Arc::new(server_config(provider, shown(identity)?)?)) };
+    let Some(authorities) = clients else { return Ok(Arc::new(server_config(provider, shown)?)) };
     let roots = Arc::new(verify::read_roots(authorities)?);
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build();
     let verifier = verifier.map_err(|error| file(authorities, io::Error::other(error)))?;
-    let (chain, key) = shown(identity)?;
+    let (chain, key) = shown;
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(Arc::new(builder.with_client_cert_verifier(verifier).with_single_cert(chain, key)?))
 }

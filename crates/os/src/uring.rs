@@ -73,7 +73,7 @@ impl Ring {
     /// Takes a read, a write or a flush; `from` bytes of its buffer are done already. Of a durable write that is all of them
     /// where it is to be synced. Anything else is given back.
     pub fn start(&mut self, id: u64, work: Work, from: usize) -> Result<(), Work> {
-        if matches!(work, Work::Trim { .. } | Work::Zero { .. } | Work::Holes { .. }) {
+        if matches!(work, Work::Trim { .. } | Work::Zero { .. }) {
             return Err(work);
         }
         let slot = Some(Slot { id, work, from });

@@ -17,41 +17,23 @@ pub fn page_size() -> u64 {
     u64::try_from(bytes).unwrap_or(4096)
 }
 
-#[derive(Clone, Copy, Debug)]
-pub enum Whose {
-    Process,
-    Thread,
-}
-
-pub fn usage(whose: Whose) -> Option<libc::rusage> {
-    let who = match whose {
-        Whose::Process => libc::RUSAGE_SELF,
-        Whose::Thread => libc::RUSAGE_THREAD,
-    };
+/// Usage of the calling thread.
+fn usage() -> Option<libc::rusage> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for one rusage, which is all that the kernel writes.
-    let done = unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
+    let done = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
     // SAFETY: rusage is made of integers, so that the zeroed (and then filled) value is a valid one.
     (done == 0).then(|| unsafe { usage.assume_init() })
 }
 
 /// How often this thread has stopped by itself to wait for something; not counted is when others took its CPU.
 pub fn waits() -> i64 {
-    usage(Whose::Thread).map_or(0, |usage| usage.ru_nvcsw)
+    usage().map_or(0, |usage| usage.ru_nvcsw)
 }
 
 /// Context switches of the calling thread so far, voluntary and not.
 pub fn context_switches() -> u64 {
-    usage(Whose::Thread).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
-}
-
-/// CPU time of this process or thread until this very instant; its usage is brought up to date only at
-/// the scheduler's ticks.
-pub fn own_cpu(whose: Whose) -> Option<Nanos> {
-    clock(match whose {
-        Whose::Process => libc::CLOCK_PROCESS_CPUTIME_ID,
-        Whose::Thread => libc::CLOCK_THREAD_CPUTIME_ID,
-    })
+    usage().map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u64)
 }
 
 /// CPU time of a process over all its threads, also ended ones; needs no privilege.
@@ -59,10 +41,9 @@ pub fn process_cpu(pid: u32) -> Option<Nanos> {
     let mut id: libc::clockid_t = 0;
     // SAFETY: the pointer is valid for one clockid_t, which is all that is written.
     let done = unsafe { libc::clock_getcpuclockid(process_id(pid)?, &mut id) };
-    if done == 0 { clock(id) } else { None }
-}
-
-fn clock(id: libc::clockid_t) -> Option<Nanos> {
+    if done != 0 {
+        return None;
+    }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the pointer is valid for one timespec, which is all that the kernel writes.
     let done = unsafe { libc::clock_gettime(id, &mut time) };
@@ -80,13 +61,13 @@ pub(super) fn process_id(pid: u32) -> Option<libc::pid_t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock;
 
     #[test]
     fn this_process_has_cpu_time_and_a_usage() {
-        let thread = own_cpu(Whose::Thread).expect("own clock");
-        let process = own_cpu(Whose::Process).expect("own clock");
+        let (thread, process) = (clock::thread_cpu(), clock::process_cpu());
         let by_number = process_cpu(std::process::id()).expect("own clock");
         assert!(Nanos::ZERO < thread && thread <= process && process <= by_number);
-        assert!(usage(Whose::Process).expect("own usage").ru_maxrss > 0);
+        assert!(usage().expect("own usage").ru_maxrss > 0);
     }
 }

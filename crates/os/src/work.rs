@@ -31,13 +31,6 @@ pub enum Work {
         /// It must be on the disk before the answer (FUA).
         durable: bool,
     },
-    /// Says which parts of a range are holes. A write that was answered before is in none of them.
-    Holes {
-        offset: u64,
-        bytes: u64,
-        /// As long as the extents of an answer may be; whose form is that of NBD.
-        buffer: Buffer,
-    },
 }
 
 impl Work {
@@ -47,9 +40,7 @@ impl Work {
             Self::Read { offset, buffer } | Self::Write { offset, buffer, .. } => {
                 Some((*offset, buffer.len() as u64))
             }
-            Self::Trim { offset, bytes }
-            | Self::Zero { offset, bytes, .. }
-            | Self::Holes { offset, bytes, .. } => Some((*offset, *bytes)),
+            Self::Trim { offset, bytes } | Self::Zero { offset, bytes, .. } => Some((*offset, *bytes)),
             Self::Flush => None,
         }
     }

@@ -14,7 +14,6 @@ pub mod machine;
 pub mod memory;
 pub mod mounts;
 pub mod neighbours;
-pub mod own;
 pub mod pages;
 pub mod pressure;
 pub mod sampler;

@@ -8,11 +8,10 @@ use crate::cpu::{CpuReading, CpuSet, StatFile};
 use crate::error::SenseError;
 use crate::throttle::{ThrottleReading, Throttling};
 use evenkeel_core::Nanos;
-use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::{Clock, process_cpu};
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::usage::{self, Whose};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
+use evenkeel_os::usage;
+use evenkeel_os::{Background, Until};
 
 /// What to watch, and when.
 #[derive(Clone, Debug)]
@@ -52,10 +51,7 @@ pub struct NeighbourRecord {
 
 /// A watch over neighbours. Dropping it ends its thread.
 #[derive(Debug)]
-pub struct Neighbours {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<NeighbourRecord>>,
-}
+pub struct Neighbours(Background<NeighbourRecord>);
 
 #[derive(Clone, Copy)]
 struct Reading {
@@ -73,32 +69,17 @@ impl Neighbours {
     /// No thread to be had.
     pub fn start(plan: NeighbourPlan) -> Result<Self, SenseError> {
         let clock = Clock::start();
-        let (stop, stopped) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("neighbours".into())
-            .spawn(move || plan.watch(&clock, &stopped))
-            .map_err(|source| SenseError::Thread { source })?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        let started = Background::start("neighbours", move |until| plan.watch(&clock, until));
+        started.map(Self).map_err(|source| SenseError::Thread { source })
     }
 
-    pub fn finish(mut self) -> NeighbourRecord {
-        self.end()
-    }
-
-    fn end(&mut self) -> NeighbourRecord {
-        self.stop = None;
-        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
-    }
-}
-
-impl Drop for Neighbours {
-    fn drop(&mut self) {
-        self.end();
+    pub fn finish(self) -> NeighbourRecord {
+        self.0.finish().unwrap_or_default()
     }
 }
 
 impl NeighbourPlan {
-    fn watch(&self, clock: &Clock, stopped: &Receiver<()>) -> NeighbourRecord {
+    fn watch(&self, clock: &Clock, until: &Until) -> NeighbourRecord {
         // Where the kernel refuses, the watch takes a few microseconds of the server's CPUs.
         let _ = Affinity::of(&self.generator_cpus).apply();
         let count = self.duration.0.checked_div(self.stretch.0).unwrap_or(0);
@@ -106,7 +87,7 @@ impl NeighbourPlan {
         let mut began = None;
         for number in 0..=count {
             let at = self.delay + Nanos(number * self.stretch.0);
-            if !wait_until(at, clock, stopped) {
+            if !until.wait_until(at, || clock.now()) {
                 break;
             }
             began.get_or_insert_with(|| (clock.now(), self.throttle()));
@@ -128,7 +109,7 @@ impl NeighbourPlan {
         let server = usage::process_cpu(self.server_pid)?;
         let beside =
             self.generator_cpus.is_empty() || !self.generator_cpus.intersection(&self.cpus).is_empty();
-        let own = if beside { usage::own_cpu(Whose::Process)? } else { Nanos::ZERO };
+        let own = if beside { process_cpu() } else { Nanos::ZERO };
         Some(Reading { at: clock.now(), used: used(&cpus), known: server + own })
     }
 
@@ -159,17 +140,6 @@ impl NeighbourPlan {
 /// Interrupts are nobody's: most come of what the server itself sends, receives and writes, and no counter says whose they are.
 fn used(cpus: &CpuReading) -> Nanos {
     cpus.busy - cpus.irq.unwrap_or_default() + cpus.steal.unwrap_or_default()
-}
-
-/// Waits for an instant of the clock; false where the watch was told to stop.
-fn wait_until(at: Nanos, clock: &Clock, stopped: &Receiver<()>) -> bool {
-    loop {
-        match stopped.recv_timeout((at - clock.now()).into()) {
-            Err(RecvTimeoutError::Timeout) if clock.now() >= at => return true,
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return false,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -19,20 +19,19 @@ mod error;
 pub mod event;
 mod front;
 mod handle;
-mod holes;
 #[cfg(test)]
 #[path = "../../../tests/left_out.rs"]
 mod left_out;
 mod listening;
 mod plan;
 mod request;
-mod tls;
 mod worker;
 
 pub use backing::{Backing, Ended};
 pub use engine::Engine;
 pub use error::ShareError;
 pub use evenkeel_os::address::{Address, NoAddress};
+pub use evenkeel_os::tls::disk_tls as server_tls;
 pub use evenkeel_os::{ALIGNMENT, Access, Buffer, Work, group_id, serve_file_systems};
 pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, Crowd, DiskCounts, Handle, Seen};
@@ -40,4 +39,3 @@ pub use listening::{Doors, Listening};
 pub use plan::{DiskPlan, ListenAddress, NbdPlan, Plan};
 pub use request::{Answer, Errno, Failure, Reply, Request};
 pub use rustls::ServerConfig;
-pub use tls::server_tls;

@@ -28,9 +28,8 @@ impl Doors {
     /// # Errors
     /// One of them is taken, or may not be made.
     pub fn bind(places: &[(Address, Access)]) -> Result<Self, ShareError> {
-        let bind = |(address, access): &(Address, Access)| match Listener::bind_for(address, *access) {
-            Ok(listener) => Ok((address.clone(), listener)),
-            Err(source) => Err(ShareError::Listen { address: address.clone(), source }),
+        let bind = |(address, access): &(Address, Access)| {
+            listen(address, *access).map(|listener| (address.clone(), listener))
         };
         places.iter().map(bind).collect::<Result<_, _>>().map(Self)
     }
@@ -39,4 +38,9 @@ impl Doors {
     pub fn ports(&self) -> Vec<u16> {
         self.0.iter().filter_map(|(_, listener)| listener.port()).collect()
     }
+}
+
+pub(super) fn listen(address: &Address, access: Access) -> Result<Listener, ShareError> {
+    let failed = |source| ShareError::Listen { address: address.clone(), source };
+    Listener::bind_for(address, access).map_err(failed)
 }

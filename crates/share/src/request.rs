@@ -23,7 +23,7 @@ impl Errno {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What it was: `read`, `change`, `flush` or `holes`.
+    /// What it was: `read`, `change` or `flush`.
     pub what: &'static str,
     pub errno: Errno,
 }
@@ -46,7 +46,7 @@ impl fmt::Display for Errno {
     }
 }
 
-/// The buffer that was read, or has extents; the buffer that was written, to be used again; an empty one for the rest.
+/// The buffer that was read; the buffer that was written, to be used again; an empty one for the rest.
 pub type Answer = Result<Buffer, Errno>;
 
 pub enum Reply {

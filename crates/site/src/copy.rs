@@ -3,7 +3,7 @@
 //! A write run changes a few of many files. The way back compares size and time of modification of each file
 //! with the copy's and copies only what differs, sharing blocks where the file system can.
 
-use evenkeel_os::file::{is_locked, share_blocks};
+use evenkeel_os::file::is_locked;
 use std::collections::BTreeSet;
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -128,11 +128,9 @@ fn is_same(metadata: &fs::Metadata, other: &Path) -> bool {
 /// Copies bytes, then the time of modification: a copy that is cut short never looks finished.
 fn copy_file(from: &Path, metadata: &fs::Metadata, to: &Path) -> Result<(), CopyError> {
     let copied = || -> io::Result<()> {
-        let source = File::open(from)?;
-        let destination = File::create_new(to)?;
-        if !share_blocks(&source, &destination) {
-            io::copy(&mut &source, &mut &destination)?;
-        }
+        let mut destination = File::create_new(to)?;
+        // By the kernel, which lets both share their blocks where the file system can.
+        io::copy(&mut File::open(from)?, &mut destination)?;
         destination.set_permissions(fs::Permissions::from_mode(metadata.mode()))?;
         destination.sync_all()?;
         destination.set_times(FileTimes::new().set_modified(metadata.modified()?))?;

@@ -60,7 +60,7 @@ pub enum Field<'a> {
 }
 
 /// A date, a date with time, or a span of time, as the binary protocol sends it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moment {
     kind: u8,
     /// Digits of the second's fraction.
@@ -240,18 +240,7 @@ fn unsigned(number: u64) -> Field<'static> {
 /// Trailing parts that are zero are left out by the server.
 fn moment(bytes: &[u8], column: Column) -> Option<Moment> {
     let mut reader = Reader(bytes);
-    let mut moment = Moment {
-        kind: column.kind,
-        digits: column.decimals,
-        negative: false,
-        year: 0,
-        month: 0,
-        day: 0,
-        hour: 0,
-        minute: 0,
-        second: 0,
-        micros: 0,
-    };
+    let mut moment = Moment { kind: column.kind, digits: column.decimals, ..Moment::default() };
     if bytes.is_empty() {
         return Some(moment);
     }

@@ -97,17 +97,9 @@ impl Dropped {
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Malformed => "malformed",
-            Self::Checksum => "checksum",
-            Self::Version => "version",
-            Self::Figures => "figures",
-            Self::Stale => "stale",
-            Self::Ahead => "ahead",
-            Self::Name => "name",
-            Self::Twin => "twin",
-            Self::Crowd => "crowd",
-        }
+        const NAMES: [&str; Dropped::ALL.len()] =
+            ["malformed", "checksum", "version", "figures", "stale", "ahead", "name", "twin", "crowd"];
+        NAMES[self as usize]
     }
 }
 
@@ -142,13 +134,11 @@ impl Message {
         bytes.extend(self.sequence.to_le_bytes());
         bytes.extend(self.period.0.to_le_bytes());
         let report = &self.report;
-        [self.window, report.most, report.outstanding, report.latency]
-            .iter()
-            .for_each(|value| bytes.extend(value.to_le_bytes()));
+        let first = [self.window, report.most, report.outstanding, report.latency];
+        bytes.extend(first.into_iter().flat_map(f64::to_le_bytes));
         bytes.extend(report.completions.to_le_bytes());
-        [report.total, report.rate, report.cost_latency, report.grain]
-            .iter()
-            .for_each(|value| bytes.extend(value.to_le_bytes()));
+        let rest = [report.total, report.rate, report.cost_latency, report.grain];
+        bytes.extend(rest.into_iter().flat_map(f64::to_le_bytes));
         bytes.extend(self.costs.to_le_bytes());
         bytes.extend(self.member.as_bytes());
         for disk in disks {

@@ -61,12 +61,7 @@ fn write_slots(file: &mut File, slots: usize) -> io::Result<()> {
 
 /// Gives a file its name, unless something has it.
 fn appear(beside: &Path, path: &Path) -> io::Result<()> {
-    match fs::hard_link(beside, path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            evenkeel_os::file::rename_new(beside, path)?
-        }
-        linked => linked?,
-    }
+    fs::hard_link(beside, path)?;
     File::open(folder(path))?.sync_all()
 }
 

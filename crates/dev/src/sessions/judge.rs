@@ -56,10 +56,7 @@ impl World {
                 ));
             }
         }
-        match slot.client.has_heard_end() && !was_gone {
-            true => self.judge_end(slot),
-            false => Ok(()),
-        }
+        if slot.client.has_heard_end() && !was_gone { self.judge_end(slot) } else { Ok(()) }
     }
 
     /// The client has heard the end of its session: there is a reason for it, and unless the server was lost or the client

@@ -8,8 +8,8 @@ use evenkeel_core::control::Signals;
 use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
 use evenkeel_sense::cpu::{CpuReading, CpuUse};
 use evenkeel_sense::memory::{self, MemoryBounds};
-use evenkeel_sense::pressure::{Pressure, PressureReading};
-use evenkeel_sense::switches::{Switches, SwitchesReading};
+use evenkeel_sense::pressure::{self, Stalled};
+use evenkeel_sense::switches::SwitchesReading;
 use evenkeel_sense::{Cgroup, Domain};
 
 /// Reading context switches takes one file for each thread. It may take one part in so many of the time.
@@ -56,7 +56,7 @@ struct Reading {
     at: Nanos,
     cpu: Option<CpuReading>,
     counters: Option<CountersReading>,
-    pressure: Option<PressureReading>,
+    pressure: Stalled,
 }
 
 impl Sensors {
@@ -121,14 +121,12 @@ impl Server {
 
     /// False where the process is gone.
     fn read(&mut self, now: Nanos, interval: &Interval, signals: &mut Signals) -> bool {
-        let group = self.group.as_ref().and_then(PressureReading::of_group);
+        let group = self.group.as_ref().and_then(pressure::of_group);
         let reading = Reading {
             at: now,
             cpu: Domain::Process(self.pid).read(),
             counters: self.counters.as_ref().map(Counters::read),
-            pressure: group
-                .filter(|group| memory_pressure(&Some(*group)))
-                .or_else(|| Some(PressureReading::host())),
+            pressure: group.filter(memory_pressure).unwrap_or_else(pressure::host),
         };
         let alive = reading.cpu.is_some();
         let before = std::mem::replace(&mut self.last, reading);
@@ -158,10 +156,8 @@ impl Server {
             signals.dtlb_misses = used.dtlb_load_misses.and_then(|count| per_commit(count.events));
             signals.cache_misses = used.cache_misses.and_then(|count| per_commit(count.events));
         }
-        if let (Some(then), Some(now)) = (&before.pressure, &self.last.pressure) {
-            let stalled = Pressure::between(then, now, duration).memory.full;
-            signals.memory_pressure = stalled.map(|stalled| stalled.share / 100.0);
-        }
+        let pressure = pressure::between(&before.pressure, &self.last.pressure, duration);
+        signals.memory_pressure = pressure.get("memory_full").map(|percent| percent / 100.0);
     }
 
     fn read_switches(&mut self, now: Nanos) {
@@ -172,8 +168,7 @@ impl Server {
         let before = std::mem::replace(&mut self.switches, reading.map(|reading| (now, reading)));
         self.switches_per_commit = match (&before, &self.switches) {
             (Some((_, then)), Some((_, now))) if self.completions > 0 => {
-                let switches = Switches::between(then, now);
-                Some((switches.voluntary + switches.involuntary) as f64 / self.completions as f64)
+                Some(now.since(then) as f64 / self.completions as f64)
             }
             _ => None,
         };
@@ -181,8 +176,8 @@ impl Server {
     }
 }
 
-fn memory_pressure(reading: &Option<PressureReading>) -> bool {
-    reading.is_some_and(|reading| reading.memory.full.is_some())
+fn memory_pressure(reading: &Stalled) -> bool {
+    reading.contains_key("memory_full")
 }
 
 #[cfg(test)]
@@ -201,7 +196,7 @@ mod tests {
         let address = ServerAddress::Tcp(listener.local_addr().expect("an address"));
         let mut sensors = Sensors::new(Some(address), false, None);
         let clock = evenkeel_os::clock::Clock::start();
-        let own = || evenkeel_sense::own::OwnReading::process().expect("an account").busy;
+        let own = evenkeel_os::clock::process_cpu;
         let begun = own();
         sensors.read(clock.now(), &interval(0));
         assert_eq!(sensors.available().process, Some(std::process::id()));

@@ -2,7 +2,6 @@
 
 use super::*;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::Barrier;
 
 fn at(path: &Path) -> io::Result<Listener> {
     Listener::bind(&Address::Unix(path.to_owned()))
@@ -54,35 +53,4 @@ fn what_is_no_socket_is_not_removed() {
     fs::write(&path, "of value").unwrap();
     assert!(at(&path).is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), "of value");
-}
-
-#[test]
-fn of_listeners_that_start_at_once_where_one_has_died_one_gets_the_path() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("guard.sock");
-    for _ in 0..50 {
-        drop(UnixListener::bind(&path).unwrap());
-        let barrier = Barrier::new(4);
-        let start = || {
-            barrier.wait();
-            at(&path)
-        };
-        let listeners: Vec<_> = thread::scope(|scope| {
-            let started: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
-            started.into_iter().filter_map(|thread| thread.join().unwrap().ok()).collect()
-        });
-        assert_eq!(listeners.len(), 1);
-        assert!(UnixStream::connect(&path).is_ok());
-        drop(listeners);
-        assert!(!path.exists());
-    }
-}
-
-#[test]
-fn a_folder_that_somebody_keeps_locked_stops_nobody() {
-    let home = tempfile::tempdir().unwrap();
-    let folder = File::open(home.path()).unwrap();
-    assert!(try_lock(folder.as_fd()).unwrap());
-    let path = home.path().join("guard.sock");
-    assert!(at(&path).is_ok());
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::left_out::left_out;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 use std::thread;

@@ -75,6 +75,15 @@ pub(crate) fn upwards(group: &Path) -> impl Iterator<Item = &Path> {
     group.ancestors().take_while(|path| path.join("cgroup.procs").exists())
 }
 
+/// Folder of the group that this process is in: in the hierarchy of version 1 that a controller has, or else in that of version 2.
+pub fn own_folder(controller: Option<&str>) -> Option<PathBuf> {
+    let (groups, mounts) = (text::read("/proc/self/cgroup")?, Mount::all());
+    match controller {
+        Some(controller) => v1_folder(&groups, &mounts, controller),
+        None => v2_folder(&groups, &mounts),
+    }
+}
+
 /// The folder of a process in the hierarchy of version 1 that a controller has, from the text of /proc/PID/cgroup.
 pub(crate) fn v1_folder(groups: &str, mounts: &[Mount], controller: &str) -> Option<PathBuf> {
     let has = |words: &str| words.split(',').any(|word| word == controller);

@@ -8,32 +8,16 @@ use evenkeel_os::usage::tick;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatFile {
-    pub whole: Option<CpuTimes>,
+    pub whole: Option<Times>,
     /// The line of each CPU that runs, by number.
-    pub cpus: Vec<(u32, CpuTimes)>,
+    pub cpus: Vec<(u32, Times)>,
     /// Length of a tick.
     pub tick: Nanos,
 }
 
-/// One line, in ticks. Columns that older kernels do not have are `None`. Time of guests is contained in
-/// `user` and `nice` already and is not counted again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTimes {
-    /// Time in user code of ordinary priority.
-    pub user: u64,
-    /// User code of lowered priority.
-    pub nice: u64,
-    pub system: u64,
-    pub idle: u64,
-    /// Idle, a disk was waited for (2.5.41).
-    pub iowait: Option<u64>,
-    /// Hard interrupts (2.6.0).
-    pub irq: Option<u64>,
-    /// Soft interrupts (2.6.0).
-    pub softirq: Option<u64>,
-    /// Taken by the hypervisor (2.6.11).
-    pub steal: Option<u64>,
-}
+/// One line, in ticks: user, nice, system, idle, iowait, irq, softirq and steal. Time of guests is contained in the first two already and
+/// is not counted again.
+type Times = [u64; 8];
 
 impl StatFile {
     pub fn read() -> Option<Self> {
@@ -45,7 +29,7 @@ impl StatFile {
         for line in text.lines() {
             let Some((name, times)) = line.split_once(' ') else { continue };
             let Some(number) = name.strip_prefix("cpu") else { continue };
-            match (number.parse(), CpuTimes::parse(times)) {
+            match (number.parse(), parse(times)) {
                 (Ok(cpu), Some(times)) => file.cpus.push((cpu, times)),
                 (Err(_), Some(times)) if number.is_empty() => file.whole = Some(times),
                 _ => {}
@@ -61,25 +45,26 @@ impl StatFile {
 
     /// Some CPUs. The capacity is the number of those that run.
     pub fn some(&self, wanted: &CpuSet) -> Option<CpuReading> {
-        let mut chosen = self.cpus.iter().filter(|(cpu, _)| wanted.contains(*cpu)).map(|(_, times)| *times);
-        let first = chosen.next()?;
-        let (times, count) = chosen.fold((first, 1), |(sum, count), times| (sum.plus(times), count + 1));
+        let chosen = self.cpus.iter().filter(|(cpu, _)| wanted.contains(*cpu));
+        let (times, count) = chosen.fold((Times::default(), 0), |(sum, count), (_, times)| {
+            (std::array::from_fn(|column| sum[column].saturating_add(times[column])), count + 1)
+        });
         self.reading(times, count)
     }
 
-    fn reading(&self, times: CpuTimes, cpus: usize) -> Option<CpuReading> {
-        let time = |ticks| text::times(ticks, self.tick);
-        let irq = times.irq.map(|irq| irq.saturating_add(times.softirq.unwrap_or(0)));
-        let busy = [times.user, times.nice, times.system, irq.unwrap_or(0)];
+    fn reading(&self, times: Times, cpus: usize) -> Option<CpuReading> {
+        let time = |ticks: &[u64]| text::times(ticks.iter().copied().fold(0, u64::saturating_add), self.tick);
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = times;
+        let some = |ticks| Some(time(&[ticks]));
         (cpus > 0).then(|| CpuReading {
-            busy: time(busy.into_iter().fold(0, u64::saturating_add)),
-            user: Some(time(times.user)),
-            nice: Some(time(times.nice)),
-            system: Some(time(times.system)),
-            irq: irq.map(time),
-            iowait: times.iowait.map(time),
-            steal: times.steal.map(time),
-            idle: Some(time(times.idle)),
+            busy: time(&[user, nice, system, irq, softirq]),
+            user: some(user),
+            nice: some(nice),
+            system: some(system),
+            irq: Some(time(&[irq, softirq])),
+            iowait: some(iowait),
+            steal: some(steal),
+            idle: some(idle),
             capacity: cpus as f64,
             resolution: self.tick,
             incarnation: 0,
@@ -87,34 +72,10 @@ impl StatFile {
     }
 }
 
-impl CpuTimes {
-    fn parse(columns: &str) -> Option<Self> {
-        let mut columns = columns.split_ascii_whitespace().map_while(|word| word.parse().ok());
-        Some(Self {
-            user: columns.next()?,
-            nice: columns.next()?,
-            system: columns.next()?,
-            idle: columns.next()?,
-            iowait: columns.next(),
-            irq: columns.next(),
-            softirq: columns.next(),
-            steal: columns.next(),
-        })
-    }
-
-    fn plus(self, other: Self) -> Self {
-        let both = |left: Option<u64>, right: Option<u64>| Some(left?.saturating_add(right?));
-        Self {
-            user: self.user.saturating_add(other.user),
-            nice: self.nice.saturating_add(other.nice),
-            system: self.system.saturating_add(other.system),
-            idle: self.idle.saturating_add(other.idle),
-            iowait: both(self.iowait, other.iowait),
-            irq: both(self.irq, other.irq),
-            softirq: both(self.softirq, other.softirq),
-            steal: both(self.steal, other.steal),
-        }
-    }
+/// A line without all of these columns (Linux before 2.6.11) is none.
+fn parse(columns: &str) -> Option<Times> {
+    let times: Vec<u64> = columns.split_ascii_whitespace().map_while(|word| word.parse().ok()).collect();
+    times.first_chunk().copied()
 }
 
 /// The CPUs of this machine that run.
@@ -131,7 +92,6 @@ mod tests {
     const TICK: Nanos = Nanos::from_millis(10);
     const LINUX_6: &str = include_str!("../../captured/stat-6.18");
     const LINUX_4: &str = include_str!("../../captured/stat-4.19");
-    const LINUX_2: &str = include_str!("../../captured/stat-2.6.9");
 
     #[test]
     fn the_whole_machine_is_its_first_line() {
@@ -163,12 +123,8 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_an_old_kernel_lacks_are_not_available() {
-        let host = StatFile::parse(LINUX_2, TICK).host().expect("a host");
-        assert_eq!(host.steal, None);
-        assert!(host.iowait.is_some());
-        let bare = StatFile::parse("cpu 1 2 3 4\ncpu0 1 2 3 4\n", TICK).host().expect("a host");
-        assert_eq!((bare.iowait, bare.irq, bare.busy), (None, None, text::times(6, TICK)));
+    fn a_line_without_all_columns_is_none() {
+        assert_eq!(StatFile::parse("cpu 1 2 3 4\ncpu0 1 2 3 4\n", TICK).host(), None);
     }
 
     #[test]

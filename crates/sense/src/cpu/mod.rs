@@ -6,9 +6,9 @@ mod process;
 mod reading;
 mod set;
 
-pub use cgroup::Cgroup;
+pub use cgroup::{Cgroup, own_folder};
+pub use host::StatFile;
 pub(crate) use host::online;
-pub use host::{CpuTimes, StatFile};
 pub use process::ProcessStat;
 pub use reading::CpuReading;
 pub use set::CpuSet;

@@ -2,7 +2,7 @@
 
 use crate::cpu::ProcessStat;
 use crate::text;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
@@ -77,16 +77,19 @@ pub fn find_server(wanted: Wanted) -> Result<u32, NotFound> {
 
 /// All processes that are servers, in rising order.
 pub fn servers() -> Vec<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_server = |pid: &u32| {
         let name = text::read_line(format!("/proc/{pid}/comm"));
         let is_called = name.is_some_and(|name| NAMES.contains(&name.as_str()));
         (is_called || is_loaded(*pid)) && ProcessStat::read(*pid).is_some()
     };
-    let mut found: Vec<u32> = pids.filter(is_server).collect();
+    let mut found: Vec<u32> = processes().filter(is_server).collect();
     found.sort_unstable();
     found
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Whether the loader of another system runs a server: `ld-linux-x86-64.so.2 --library-path FOLDER PROGRAM ...`.
@@ -100,22 +103,42 @@ fn is_loaded(pid: u32) -> bool {
 /// The number that a process has in its own container; that which it has here where there is none.
 pub fn number_inside(pid: u32) -> Option<u32> {
     let status = text::read(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
-    line.split_ascii_whitespace().last()?.parse().ok()
+    text::value(&status, "NSpid")?.split_ascii_whitespace().last()?.parse().ok()
 }
 
 /// Whether a process listens on a port, by its sockets, or by its own command line where they cannot be seen.
 pub fn listens(pid: u32, port: u16) -> bool {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    if names_port(&line, port) {
-        return true;
+    names_port(&line, port) || has_open(pid, &sockets(&pid.to_string(), port))
+}
+
+/// The process here that listens on a port, whatever it is called. Whose files another user has open only root sees, and whose socket
+/// it is everybody: then it is the server that is meant by the port, where that is this user's.
+pub fn listener(port: u16) -> Option<u32> {
+    let sockets = sockets("self", port);
+    if sockets.is_empty() {
+        return None;
     }
-    let tables =
-        ["tcp", "tcp6"].map(|table| text::read(format!("/proc/{pid}/net/{table}")).unwrap_or_default());
-    let sockets: BTreeSet<String> = tables.iter().flat_map(|table| listening(table, port)).collect();
+    let has_its_user = |pid: &u32| {
+        let status = text::read(format!("/proc/{pid}/status")).unwrap_or_default();
+        // The real one, the effective one, and others.
+        let user = text::value(&status, "Uid").and_then(|users| users.split_ascii_whitespace().nth(1));
+        sockets.values().any(|owner| user == Some(owner.as_str()))
+    };
+    let seen = processes().find(|pid| has_open(*pid, &sockets));
+    seen.or_else(|| find_server(Wanted::Port(port)).ok().filter(has_its_user))
+}
+
+/// The sockets that listen on a port where a process is, as links to them are called, with their users.
+fn sockets(process: &str, port: u16) -> BTreeMap<String, String> {
+    let table = |name: &str| text::read(format!("/proc/{process}/net/{name}")).unwrap_or_default();
+    ["tcp", "tcp6"].into_iter().flat_map(|name| listening(&table(name), port)).collect()
+}
+
+fn has_open(pid: u32, sockets: &BTreeMap<String, String>) -> bool {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
-    links.any(|link| link.to_str().is_some_and(|link| sockets.contains(link)))
+    links.any(|link| link.to_str().is_some_and(|link| sockets.contains_key(link)))
 }
 
 fn names_port(line: &[u8], port: u16) -> bool {
@@ -126,14 +149,14 @@ fn names_port(line: &[u8], port: u16) -> bool {
     apart || words.contains(&joined.as_bytes())
 }
 
-/// Sockets that listen on a port, as links to them are called, from the text of /proc/net/tcp.
-fn listening(table: &str, port: u16) -> Vec<String> {
+/// From the text of /proc/net/tcp.
+fn listening(table: &str, port: u16) -> Vec<(String, String)> {
     const LISTEN: &str = "0A";
     let socket = |line: &str| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let local = u16::from_str_radix(words.get(1)?.rsplit_once(':')?.1, 16).ok()?;
         let is_it = local == port && *words.get(3)? == LISTEN;
-        is_it.then(|| Some(format!("socket:[{}]", words.get(9)?)))?
+        is_it.then(|| Some((format!("socket:[{}]", words.get(9)?), (*words.get(7)?).to_owned())))?
     };
     table.lines().filter_map(socket).collect()
 }
@@ -149,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_listening_socket_is_found_by_its_port() {
-        assert_eq!(listening(TABLE, 3306), ["socket:[17211]"]);
+        assert_eq!(listening(TABLE, 3306), [("socket:[17211]".to_owned(), "106".to_owned())]);
         assert!(listening(TABLE, 3307).is_empty());
         crate::garbage::damaged(TABLE, |text| listening(text, 3306));
     }
@@ -159,8 +182,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         assert!(listens(std::process::id(), port));
+        assert_eq!(super::listener(port), Some(std::process::id()));
         drop(listener);
         assert!(!listens(std::process::id(), port));
+        assert_eq!(super::listener(port), None);
         assert!(names_port(b"/usr/sbin/mariadbd\0--port=3307\0", 3307));
         assert!(names_port(b"mysqld\0-P\x003307\0", 3307) && names_port(b"mysqld\0--port\x003307\0", 3307));
         assert!(!names_port(b"mysqld\0--port=33071\0", 3307));

@@ -5,12 +5,12 @@
 
 mod find;
 
-pub use find::{NotFound, Wanted, find_server, listens, number_inside, servers};
+pub use find::{NotFound, Wanted, find_server, listener, listens, number_inside, servers};
 
 use crate::cpu::{CpuReading, Domain, StatFile};
 use crate::disk::{DeviceIo, ProcessIo};
 use crate::memory;
-use crate::pressure::PressureReading;
+use crate::pressure::{self, Stalled};
 use crate::text;
 use evenkeel_core::Nanos;
 
@@ -39,7 +39,7 @@ pub struct FarReading {
     pub disks: Vec<(String, DeviceIo)>,
     /// Memory that could be had without swapping, bytes.
     pub memory_available_bytes: Option<u64>,
-    pub pressure: PressureReading,
+    pub pressure: Stalled,
 }
 
 /// The server's process at one instant.
@@ -84,7 +84,7 @@ impl FarProbe {
             disks: DeviceIo::whole_disks(DISKS_MAX),
             memory_available_bytes: text::number(&memory, "MemAvailable")
                 .and_then(|kib| kib.checked_mul(1024)),
-            pressure: PressureReading::host(),
+            pressure: pressure::host(),
         }
     }
 

@@ -3,7 +3,6 @@
 mod processor;
 mod storage;
 
-pub use processor::Processor;
 pub use storage::Storage;
 
 use crate::cpu::{self, CpuSet};
@@ -14,7 +13,7 @@ use std::path::Path;
 /// The machine that we run on. What it does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    pub processor: Processor,
+    pub processor: Option<String>,
     /// CPUs that run.
     pub cpus: Option<CpuSet>,
     /// Frequency governor, `performance` say; the guest of a hypervisor mostly has none.
@@ -55,7 +54,7 @@ impl Machine {
         let memory = text::read("/proc/meminfo").unwrap_or_default();
         let bytes = |key| text::number(&memory, key).and_then(|kib| kib.checked_mul(1024));
         Self {
-            processor: Processor::parse(&processors),
+            processor: processor::model(&processors),
             cpus: cpu::online(),
             governor: text::read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             hypervisor: Hypervisor::read(&processors),

@@ -2,20 +2,8 @@
 
 use crate::text;
 
-/// The processors of a machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Processor {
-    pub model: Option<String>,
-}
-
-impl Processor {
-    pub fn parse(text: &str) -> Self {
-        Self { model: model(text) }
-    }
-}
-
 /// x86 has a name; others have another word for it, or (64-bit ARM) only the numbers of maker and part.
-fn model(text: &str) -> Option<String> {
+pub(super) fn model(text: &str) -> Option<String> {
     let name = ["model name", "cpu model", "cpu", "uarch"].iter().find_map(|key| text::value(text, key));
     let numbers = || {
         let (maker, part) = (text::value(text, "CPU implementer")?, text::value(text, "CPU part")?);
@@ -33,15 +21,13 @@ mod tests {
 
     #[test]
     fn an_architecture_with_names_gives_the_name() {
-        let processor = Processor::parse(AMD);
-        assert_eq!(processor.model.as_deref(), Some("AMD EPYC 7763 64-Core Processor"));
+        assert_eq!(model(AMD).as_deref(), Some("AMD EPYC 7763 64-Core Processor"));
     }
 
     #[test]
     fn an_architecture_without_names_gives_numbers() {
-        let processor = Processor::parse(ARM);
-        assert_eq!(processor.model.as_deref(), Some("ARM implementer 0x41 part 0xd0c"));
-        assert_eq!(Processor::parse(""), Processor::default());
-        crate::garbage::damaged(AMD, Processor::parse);
+        assert_eq!(model(ARM).as_deref(), Some("ARM implementer 0x41 part 0xd0c"));
+        assert_eq!(model(""), None);
+        crate::garbage::damaged(AMD, model);
     }
 }

@@ -5,10 +5,7 @@ use super::format::Format;
 
 /// What is wrong with a page.
 pub(super) fn fault(page: &[u8], format: Format) -> Option<&'static str> {
-    match format.full_crc32 {
-        true => full(page),
-        false => original(page),
-    }
+    if format.full_crc32 { full(page) } else { original(page) }
 }
 
 /// MariaDB since 10.5: one checksum of all bytes before it.

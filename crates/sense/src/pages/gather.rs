@@ -101,7 +101,9 @@ impl Gathered {
 fn indexes(levels: &[Level], ranges: &BTreeMap<u64, RangeCost>) -> Vec<IndexLayout> {
     let mut found: BTreeMap<u64, IndexLayout> = BTreeMap::new();
     for level in levels {
-        let index = found.entry(level.index).or_insert_with(|| nothing(level.index));
+        let index = found
+            .entry(level.index)
+            .or_insert_with(|| IndexLayout { id: level.index, ..IndexLayout::default() });
         index.pages += level.pages;
         index.freed += level.freed;
         if level.pages > 0 {
@@ -124,21 +126,4 @@ fn add_leaves(index: &mut IndexLayout, leaves: &Level) {
     index.fills = leaves.fills;
     index.in_order = of(leaves.adjacent as f64, leaves.followed);
     index.mean_jump = of(leaves.jumps as f64, leaves.followed);
-}
-
-fn nothing(id: u64) -> IndexLayout {
-    IndexLayout {
-        id,
-        pages: 0,
-        freed: 0,
-        levels: 0,
-        leaves: 0,
-        records: 0,
-        used_bytes: 0,
-        fill: 0.0,
-        fills: Default::default(),
-        in_order: None,
-        mean_jump: None,
-        range: None,
-    }
 }

@@ -22,7 +22,7 @@ pub struct Tablespace {
 }
 
 /// How an index lies.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct IndexLayout {
     pub id: u64,
     /// Pages in use, leaves and those above.

@@ -2,8 +2,7 @@
 //!
 //! It reads at absolute instants, so that a reading that came late does not move the next, and every figure is the difference
 //! of two readings over the time measured between them, so that lateness costs no truth. The load threads know nothing of
-//! it. It costs some 0.3 ms of CPU a reading and 30 us more for each thread of the server, which is measured and recorded
-//! with the run.
+//! it. It costs some 0.3 ms of CPU a reading and 30 us more for each thread of the server.
 
 mod plan;
 mod probe;
@@ -15,77 +14,44 @@ pub use record::{SenseRecord, SenseSample};
 pub use schedule::Schedule;
 
 use crate::error::SenseError;
-use crate::own::{self, OwnReading};
-use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::usage::{self, Whose};
+use evenkeel_os::{Background, Until};
 use probe::{Probe, Reading};
 use std::error::Error;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
 
 /// A sampler at work. Dropping it ends its thread too, and throws the samples away.
 #[derive(Debug)]
-pub struct Sampler {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<SenseRecord>>,
-}
+pub struct Sampler(Background<SenseRecord>);
 
 impl Sampler {
     pub fn start(plan: SensePlan) -> Result<Self, SenseError> {
         let clock = Clock::start();
-        let (stop, stopped) = mpsc::channel();
-        let thread = thread::Builder::new()
-            .name("sense".into())
-            .spawn(move || run(&plan, &clock, &stopped))
-            .map_err(|source| SenseError::Thread { source })?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        let started = Background::start("sense", move |until| run(&plan, &clock, until));
+        started.map(Self).map_err(|source| SenseError::Thread { source })
     }
 
     /// Whether the schedule is over.
     pub fn is_over(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.0.is_over()
     }
 
     /// Ends the sampling, at once even where the schedule is not over, and hands out what there is.
-    pub fn finish(mut self) -> SenseRecord {
-        self.join().unwrap_or_default()
-    }
-
-    fn join(&mut self) -> Option<SenseRecord> {
-        // The thread waits on the other end of the channel and ends when this one is gone.
-        self.stop = None;
-        match self.thread.take()?.join() {
-            Ok(record) => Some(record),
-            Err(panic) if thread::panicking() => {
-                drop(panic);
-                None
-            }
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    pub fn finish(self) -> SenseRecord {
+        self.0.finish().unwrap_or_default()
     }
 }
 
-impl Drop for Sampler {
-    fn drop(&mut self) {
-        self.join();
-    }
-}
-
-fn run(plan: &SensePlan, clock: &Clock, stopped: &Receiver<()>) -> SenseRecord {
+fn run(plan: &SensePlan, clock: &Clock, until: &Until) -> SenseRecord {
     if let Some(cpus) = &plan.generator_cpus {
         // Where the kernel refuses, sampling goes on wherever it runs: a little noise, no wrong figure.
         let _ = Affinity::of(cpus).apply();
     }
     let schedule = Schedule::new(plan.duration);
     let (probe, refused) = Probe::open(plan, schedule.spacing());
-    let mut record = sample_all(plan, &schedule, &probe, clock, stopped);
+    let mut record = sample_all(plan, &schedule, &probe, clock, until);
     record.counters_refused = refused.map(|error| describe(&error));
     record.device = probe.device().cloned();
-    record.memory_bytes = own::memory_bytes();
-    record.memory_max_bytes = OwnReading::process().map(|own| own.memory_max_bytes);
-    record.price = usage::own_cpu(Whose::Thread);
     record
 }
 
@@ -100,13 +66,13 @@ fn sample_all(
     schedule: &Schedule,
     probe: &Probe,
     clock: &Clock,
-    stopped: &Receiver<()>,
+    until: &Until,
 ) -> SenseRecord {
     let mut record = SenseRecord { planned: schedule.samples.len(), ..SenseRecord::default() };
     let mut ends: Option<(Reading, Reading)> = None;
     let mut instants = schedule.readings().map(|at| at + plan.delay).peekable();
     while let Some(at) = instants.next() {
-        if !wait_until(at, clock, stopped) {
+        if !until.wait_until(at, || clock.now()) {
             record.stopped = true;
             break;
         }
@@ -128,16 +94,4 @@ fn sample_all(
         .filter(|_| !record.samples.is_empty())
         .map(|(first, last)| SenseSample::between(&first, &last, plan.delay, plan.domain.as_ref()));
     record
-}
-
-/// Waits for an instant of the clock; false where the sampler was told to stop.
-fn wait_until(at: Nanos, clock: &Clock, stopped: &Receiver<()>) -> bool {
-    loop {
-        let left = at - clock.now();
-        match stopped.recv_timeout(left.into()) {
-            Err(RecvTimeoutError::Timeout) if clock.now() >= at => return true,
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return false,
-        }
-    }
 }

@@ -5,11 +5,10 @@ use crate::counters::{Counters, CountersReading};
 use crate::cpu::{CpuReading, CpuSet, Domain, StatFile};
 use crate::disk::{Device, DeviceIo, ProcessIo};
 use crate::error::SenseError;
-use crate::own::OwnReading;
-use crate::pressure::PressureReading;
+use crate::pressure::{self, Stalled};
 use crate::switches::SwitchesReading;
 use evenkeel_core::Nanos;
-use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::{Clock, process_cpu};
 
 /// What reading the context switches of one thread costs (30 us in a guest), and the share of a CPU that
 /// samples may spend on it. Where a server has more threads than that allows, only the first and the
@@ -35,8 +34,9 @@ pub(super) struct Reading {
     pub domain: Option<CpuReading>,
     pub server: Option<CpuReading>,
     pub generator: Option<CpuReading>,
-    pub own: Option<OwnReading>,
-    pub pressure: PressureReading,
+    /// CPU time of this process with all its threads, also ended ones.
+    pub own: Option<Nanos>,
+    pub pressure: Stalled,
     pub process_io: Option<ProcessIo>,
     pub device_io: Option<DeviceIo>,
     pub switches: Option<SwitchesReading>,
@@ -78,7 +78,7 @@ impl Probe {
         let cpu = |domain: &Domain| domain.read_beside(stat.as_ref());
         let domain = self.domain.as_ref().and_then(cpu);
         let server = self.server.as_ref().and_then(cpu);
-        let own = OwnReading::process();
+        let own = Some(process_cpu());
         Reading {
             at,
             host: stat.as_ref().and_then(StatFile::host),
@@ -87,7 +87,7 @@ impl Probe {
             server,
             own,
             counters: self.counters.as_ref().map(Counters::read),
-            pressure: PressureReading::host(),
+            pressure: pressure::host(),
             process_io: self.server_pid.and_then(ProcessIo::read),
             device_io: self.device.as_ref().and_then(|device| DeviceIo::read(device.number)),
             switches: self.switches(is_end),

@@ -4,9 +4,7 @@ use super::probe::Reading;
 use crate::counters::CountersUse;
 use crate::cpu::{CpuUse, Domain};
 use crate::disk::{Device, DeviceIo, ProcessIo};
-use crate::own::OwnUse;
-use crate::pressure::Pressure;
-use crate::switches::Switches;
+use crate::pressure::{self, Pressure};
 use crate::text;
 use evenkeel_core::Nanos;
 
@@ -21,7 +19,8 @@ pub struct SenseSample {
     /// The machine that we run on.
     pub host: Option<CpuUse>,
     pub generator_cpus: Option<CpuUse>,
-    pub own: Option<OwnUse>,
+    /// CPU time of this process.
+    pub own: Option<Nanos>,
     /// CPU time of this machine that neither the server nor this process took, in percent of the
     /// machine: other load. The server is its process where that is known, its control group or process
     /// where that is the domain, and nothing where it runs elsewhere. `None` where it cannot be told apart.
@@ -31,7 +30,7 @@ pub struct SenseSample {
     /// I/O of the device that holds the data directory.
     pub device_io: Option<DeviceIo>,
     /// Context switches of the server's process.
-    pub switches: Option<Switches>,
+    pub switches: Option<u64>,
     /// Hardware counters of the CPUs of the domain.
     pub counters: Option<CountersUse>,
 }
@@ -48,12 +47,6 @@ pub struct SenseRecord {
     pub merged: usize,
     /// Whether the schedule was left early.
     pub stopped: bool,
-    /// CPU time that the sampling itself cost: the whole life of its thread.
-    pub price: Option<Nanos>,
-    /// Memory of this process at the end, in bytes.
-    pub memory_bytes: Option<u64>,
-    /// Most memory of this process until then, in bytes.
-    pub memory_max_bytes: Option<u64>,
     /// Device of `device_io`.
     pub device: Option<Device>,
     /// Why there are no counters although they were asked for.
@@ -74,8 +67,6 @@ impl SenseSample {
         let cpu = |before: &Option<_>, after: &Option<_>| {
             CpuUse::between(before.as_ref()?, after.as_ref()?, duration)
         };
-        let own =
-            before.own.zip(after.own).and_then(|(before, after)| OwnUse::between(&before, &after, duration));
         let mut sample = Self {
             at: after.at - start,
             duration,
@@ -83,14 +74,12 @@ impl SenseSample {
             server: cpu(&before.server, &after.server),
             host: cpu(&before.host, &after.host),
             generator_cpus: cpu(&before.generator, &after.generator),
-            own,
+            own: both(&before.own, &after.own, |before, after| Some(*after - *before)),
             other_load: None,
-            pressure: Pressure::between(&before.pressure, &after.pressure, duration),
+            pressure: pressure::between(&before.pressure, &after.pressure, duration),
             process_io: both(&before.process_io, &after.process_io, |before, after| after.since(before)),
             device_io: both(&before.device_io, &after.device_io, |before, after| after.since(before)),
-            switches: both(&before.switches, &after.switches, |before, after| {
-                Some(Switches::between(before, after))
-            }),
+            switches: both(&before.switches, &after.switches, |before, after| Some(after.since(before))),
             counters: both(&before.counters, &after.counters, |before, after| {
                 Some(CountersUse::between(before, after))
             }),
@@ -117,7 +106,7 @@ impl SenseSample {
         };
         // The parts are finer than the ticks of the whole, so that the difference may be a little below
         // nothing; the subtraction saturates.
-        let other = host.busy - server - self.own?.busy;
+        let other = host.busy - server - self.own?;
         text::percent(other, self.duration.0 as f64 * host.capacity)
     }
 }
@@ -130,7 +119,6 @@ fn both<R, U>(before: &Option<R>, after: &Option<R>, between: impl Fn(&R, &R) ->
 mod tests {
     use super::*;
     use crate::cpu::CpuReading;
-    use crate::own::OwnReading;
 
     fn cpu(busy_millis: u64, capacity: f64) -> Option<CpuReading> {
         Some(CpuReading { busy: Nanos::from_millis(busy_millis), capacity, ..Default::default() })
@@ -141,7 +129,7 @@ mod tests {
             at: Nanos::from_millis(at),
             host: cpu(host, 4.0),
             domain: cpu(domain, 2.0),
-            own: Some(OwnReading { busy: Nanos::from_millis(own), ..Default::default() }),
+            own: Some(Nanos::from_millis(own)),
             ..Default::default()
         }
     }
@@ -158,7 +146,7 @@ mod tests {
         assert_eq!((sample.at, sample.duration), (Nanos::from_millis(1500), Nanos::from_secs(1)));
         assert_eq!(sample.domain.as_ref().map(|used| used.total), Some(50.0));
         assert_eq!(sample.host.as_ref().map(|used| used.total), Some(50.0));
-        assert_eq!(sample.own.map(|own| own.cpu), Some(20.0));
+        assert_eq!(sample.own, Some(Nanos::from_millis(200)));
     }
 
     #[test]
@@ -182,7 +170,7 @@ mod tests {
             before.server = cpu(0, 2.0);
             after.server = None;
             before.process_io = Some(ProcessIo::default());
-            after.process_io = Some(ProcessIo { read_bytes: 5, ..Default::default() });
+            after.process_io = Some(ProcessIo { read_bytes: 5, write_bytes: 0 });
         });
         assert_eq!((sample.server, sample.process_io, sample.other_load), (None, None, None));
         assert!(sample.domain.is_some() && sample.host.is_some() && sample.own.is_some());

@@ -1,11 +1,10 @@
 //! Processes and CPUs of this machine.
 
 use evenkeel_core::Nanos;
-use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::{Clock, thread_cpu};
 use evenkeel_sense::cpu::{ProcessStat, StatFile};
 use evenkeel_sense::disk::ProcessIo;
-use evenkeel_sense::own::OwnReading;
-use evenkeel_sense::switches::{Switches, SwitchesReading};
+use evenkeel_sense::switches::SwitchesReading;
 use evenkeel_sense::{CpuUse, Domain};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -44,9 +43,8 @@ impl Drop for Busy {
 
 /// Uses this much CPU time in the calling thread, however long that takes beside others.
 pub fn burn(time: Nanos) {
-    let spent = || OwnReading::thread().map(|own| own.busy).expect("own usage");
-    let end = spent() + time;
-    while spent() < end {
+    let end = thread_cpu() + time;
+    while thread_cpu() < end {
         std::hint::black_box((0..10_000_u64).sum::<u64>());
     }
 }
@@ -184,14 +182,14 @@ fn the_host_is_at_least_as_busy_as_one_thread_on_it() {
 }
 
 #[test]
-fn waiting_is_voluntary() {
+fn every_wait_is_a_switch() {
     let read = || SwitchesReading::read(std::process::id()).expect("own threads");
     let before = read();
     let mut waits = 0;
     // A wait that is over before it has begun, because the thread was kept from it, is none.
-    eventually("as many voluntary switches as waits", || {
+    eventually("as many switches as waits", || {
         thread::sleep(Duration::from_micros(50));
         waits += 1;
-        waits >= 50 && Switches::between(&before, &read()).voluntary >= waits
+        waits >= 50 && read().since(&before) >= waits
     });
 }

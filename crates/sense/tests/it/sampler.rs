@@ -51,9 +51,6 @@ fn a_run_beside_a_busy_server_has_its_utilisation() {
     assert!(counted != record.counters_refused.is_some(), "counters, or why there are none");
     assert!(whole.switches.is_some() && whole.own.is_some() && whole.host.is_some());
     assert!(whole.other_load.expect("server and host are known") >= 0.0);
-    let price = record.price.expect("own clock");
-    assert!(Nanos::ZERO < price && price <= longest, "{price:?} in {longest:?}");
-    assert!(record.memory_bytes.is_some());
 }
 
 #[test]

@@ -42,11 +42,6 @@ pub trait Backing: Send {
     /// it.
     fn look(&mut self) {}
 
-    /// Whether it can say which parts of it are holes. It is not asked for [`Work::Holes`] otherwise, and all of it is data.
-    fn knows_holes(&self) -> bool {
-        false
-    }
-
     /// Takes a work; it need not be under way before [`push`](Backing::push).
     fn start(&mut self, id: u64, work: Work, now: Nanos);
 

@@ -7,31 +7,43 @@ use evenkeel_core::Nanos;
 /// Listeners hear of the errors of a disk at most this often.
 const NOTIFIED_EVERY: Nanos = Nanos::from_secs(10);
 
+/// How many of something listeners have heard of, and when they did last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    count: u64,
+    at: Option<Nanos>,
+}
+
+impl Told {
+    /// How many are to be told of now.
+    fn news(&mut self, count: u64, now: Nanos) -> Option<u64> {
+        let more = count.saturating_sub(self.count);
+        let is_due = self.at.is_none_or(|at| now - at >= NOTIFIED_EVERY);
+        (more > 0 && is_due).then(|| {
+            *self = Self { count, at: Some(now) };
+            more
+        })
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// Failures that were counted so far.
     failures: u64,
-    /// How many of these listeners have heard of, and when they did last.
-    notified: u64,
-    notified_at: Option<Nanos>,
     failed_at: Option<Nanos>,
+    told: Told,
     is_lost: bool,
 }
 
-/// How many clients without room listeners have heard of, and when they did last.
+/// Clients without room.
 #[derive(Debug, Default)]
-pub(super) struct Crowded {
-    notified: u64,
-    notified_at: Option<Nanos>,
-}
+pub(super) struct Crowded(Told);
 
 impl Crowded {
     /// Notifies of clients that found no room since the last time.
     pub fn notify(&mut self, crowd: &Crowd, now: Nanos, listener: &dyn Listener) {
-        let is_due = self.notified_at.is_none_or(|at| now - at >= NOTIFIED_EVERY);
-        if crowd.times > self.notified && is_due {
-            listener.notify(&Event::Crowded { count: crowd.times - self.notified, last: crowd.last.clone() });
-            (self.notified, self.notified_at) = (crowd.times, Some(now));
+        if let Some(count) = self.0.news(crowd.times, now) {
+            listener.notify(&Event::Crowded { count, last: crowd.last.clone() });
         }
     }
 }
@@ -65,14 +77,10 @@ impl Known {
         if counts.failures > self.failures {
             (self.failures, self.failed_at) = (counts.failures, Some(now));
         }
-        let is_due = self.notified_at.is_none_or(|at| now - at >= NOTIFIED_EVERY);
         if let Some(last) = counts.last_failure
-            && counts.failures > self.notified
-            && is_due
+            && let Some(count) = self.told.news(counts.failures, now)
         {
-            let count = counts.failures - self.notified;
             listener.notify(&Event::Failed { disk: name.to_owned(), count, last });
-            (self.notified, self.notified_at) = (counts.failures, Some(now));
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Flying, Kind, LAST, Worker};
 use crate::check::check;
-use crate::holes::all_data;
 use crate::{Answer, Errno, Failure, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Io, Sent};
@@ -10,9 +9,6 @@ use std::io;
 
 /// Bytes that a change counts for at most: zeroes are not moved one by one.
 const CHANGE_BYTES: u64 = 1 << 20;
-
-/// Bytes that a question for holes counts for: what a file system has to read for it is little.
-const QUESTION_BYTES: u64 = 4 << 10;
 
 /// I/Os let go before those that have ended are answered: many may be done while they are handed over, and their clients
 /// can go on meanwhile.
@@ -27,7 +23,6 @@ impl Worker {
         for request in requests.drain(..) {
             match self.refusal(&request) {
                 Some(errno) => self.refuse(request, errno),
-                None if self.knows_nothing(&request) => self.guess(request),
                 None if matches!(request.work, Work::Flush) => self.start(None, request, now),
                 None => {
                     let cost = self.costs.of(io(&request.work));
@@ -73,17 +68,6 @@ impl Worker {
         lost.or_else(|| check(&request.work, disk.backing.bytes(), disk.backing.is_read_only()).err())
     }
 
-    /// Whether it is about holes of a disk that cannot say which they are.
-    fn knows_nothing(&self, request: &Request) -> bool {
-        matches!(request.work, Work::Holes { .. }) && !self.disks[request.disk].backing.knows_holes()
-    }
-
-    fn guess(&mut self, request: Request) {
-        if let Work::Holes { offset, bytes, buffer } = request.work {
-            self.answer(request.reply, all_data(buffer, (offset, bytes)));
-        }
-    }
-
     fn refuse(&mut self, request: Request, errno: Errno) {
         if let Some(disk) = self.disks.get_mut(request.disk) {
             disk.counts.errors += 1;
@@ -117,7 +101,6 @@ impl Worker {
         let kind = match &work {
             Work::Read { .. } => Kind::Read,
             Work::Flush => Kind::Flush,
-            Work::Holes { .. } => Kind::Holes,
             _ => Kind::Change,
         };
         let bytes = work.range().map_or(0, |(_, bytes)| bytes);
@@ -169,7 +152,6 @@ impl Worker {
                     (counts.writes + 1, counts.written_bytes + flying.bytes);
             }
             (Ok(_), Kind::Flush) => counts.flushes += 1,
-            (Ok(_), Kind::Holes) => {}
             (Err(errno), kind) => {
                 counts.errors += 1;
                 // A change that failed has been answered with its error and takes nothing with it: what was answered before is as safe as
@@ -207,7 +189,6 @@ fn client(reply: &Reply) -> u64 {
 fn io(work: &Work) -> Io {
     let bytes = work.range().map_or(0, |(_, bytes)| bytes);
     let bytes = match work {
-        Work::Holes { .. } => QUESTION_BYTES,
         Work::Trim { .. } | Work::Zero { .. } => bytes.min(CHANGE_BYTES),
         _ => bytes,
     };

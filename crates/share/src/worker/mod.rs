@@ -55,7 +55,6 @@ enum Kind {
     Read,
     Change,
     Flush,
-    Holes,
 }
 
 impl Kind {
@@ -64,7 +63,6 @@ impl Kind {
             Self::Read => "read",
             Self::Change => "change",
             Self::Flush => "flush",
-            Self::Holes => "holes",
         }
     }
 }

@@ -101,7 +101,7 @@ impl Slow {
                 self.site.flushes.fetch_add(1, Ordering::SeqCst);
                 Ok(Buffer::default())
             }
-            Work::Trim { .. } | Work::Zero { .. } | Work::Holes { .. } => Err(Errno::UNSUPPORTED),
+            Work::Trim { .. } | Work::Zero { .. } => Err(Errno::UNSUPPORTED),
         }
     }
 }

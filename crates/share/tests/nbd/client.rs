@@ -15,14 +15,11 @@ pub const DISCONNECT: u16 = 2;
 pub const FLUSH: u16 = 3;
 pub const TRIM: u16 = 4;
 pub const ZERO: u16 = 6;
-pub const STATUS: u16 = 7;
-pub const ONE: u16 = 8;
 /// The flag that asks for durability.
 pub const FUA: u16 = 1;
 
 pub struct Client {
     pub stream: TcpStream,
-    structured: bool,
 }
 
 /// An answer to one request, as it came.
@@ -65,32 +62,16 @@ pub fn request(kind: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> 
 }
 
 impl Client {
-    pub fn open(stream: TcpStream, name: &str, structured: bool) -> Self {
-        Self::open_with(stream, name, structured, false)
-    }
-
-    /// Chooses a disk about whose holes it may ask.
-    pub fn open_holes(stream: TcpStream, name: &str) -> Self {
-        Self::open_with(stream, name, true, true)
-    }
-
-    fn open_with(mut stream: TcpStream, name: &str, structured: bool, holes: bool) -> Self {
+    pub fn open(mut stream: TcpStream, name: &str) -> Self {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
         assert_eq!(&greeting[..16], b"NBDMAGICIHAVEOPT");
-        let mut client = Self { stream, structured };
+        let mut client = Self { stream };
         let mut choice = 3_u32.to_be_bytes().to_vec();
-        if structured {
-            choice.extend(option(8, &[]));
-        }
         let length = (name.len() as u32).to_be_bytes();
-        if holes {
-            let query = b"\0\0\0\x01\0\0\0\x0fbase:allocation";
-            choice.extend(option(10, &[&length, name.as_bytes(), query].concat()));
-        }
         choice.extend(option(7, &[&length, name.as_bytes(), &[0, 0]].concat()));
         client.send(&choice);
-        let mut wanted = 1 + u32::from(structured) + u32::from(holes);
+        let mut wanted = 1;
         while wanted > 0 {
             let head = client.exactly(20);
             let number = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().unwrap());
@@ -114,44 +95,17 @@ impl Client {
     /// The next answer; so many bytes if it is to a read that was done.
     pub fn answer(&mut self, length: u32) -> Answered {
         let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte));
-        let begin = self.exactly(4);
-        if number(&begin) == 0x6744_6698 {
-            let head = self.exactly(12);
-            let error = number(&head[..4]) as u32;
-            let read = length > 0 && error == 0;
-            assert!(!(read && self.structured), "a read must be answered with structure");
-            let bytes = self.exactly(if read { length as usize } else { 0 });
-            return Answered { cookie: number(&head[4..]), error, bytes };
-        }
-        assert_eq!((number(&begin), self.structured), (0x668e_33ef, true));
         let head = self.exactly(16);
-        let (kind, cookie, count) = (number(&head[2..4]), number(&head[4..12]), number(&head[12..]) as usize);
-        let bytes = self.exactly(count);
-        match kind {
-            0 => Answered { cookie, error: 0, bytes },
-            1 => Answered { cookie, error: 0, bytes: bytes[8..].to_vec() },
-            5 => Answered { cookie, error: 0, bytes: bytes[4..].to_vec() },
-            _ => Answered { cookie, error: number(&bytes[..4]) as u32, bytes: Vec::new() },
-        }
+        assert_eq!(number(&head[..4]), 0x6744_6698);
+        let error = number(&head[4..8]) as u32;
+        let bytes = self.exactly(if error == 0 { length as usize } else { 0 });
+        Answered { cookie: number(&head[8..]), error, bytes }
     }
 
     /// Asks for one thing and waits for its end: the bytes of a read, or the error.
     pub fn ask(&mut self, kind: u16, flags: u16, offset: u64, length: u32) -> Result<Vec<u8>, u32> {
         self.send(&request(kind, flags, 5, offset, length));
         self.ended(if kind == READ { length } else { 0 })
-    }
-
-    /// The extents of a range: bytes, and whether they are a hole.
-    pub fn extents(&mut self, flags: u16, offset: u64, length: u32) -> Result<Vec<(u64, bool)>, u32> {
-        let bytes = self.ask(STATUS, flags, offset, length)?;
-        let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
-        let hole = |flags| match flags {
-            0 => false,
-            3 => true,
-            _ => panic!("flags {flags}"),
-        };
-        let pairs = bytes.chunks_exact(8);
-        Ok(pairs.map(|pair| (u64::from(number(&pair[..4])), hole(number(&pair[4..])))).collect())
     }
 
     pub fn write(&mut self, flags: u16, offset: u64, bytes: &[u8]) -> Result<Vec<u8>, u32> {

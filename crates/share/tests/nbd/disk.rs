@@ -81,8 +81,6 @@ impl Site {
                 bytes[offset as usize..][..buffer.len()].copy_from_slice(buffer.as_slice());
                 Ok(buffer)
             }
-            // It knows of none, and is not asked.
-            Work::Holes { .. } => Err(Errno::UNSUPPORTED),
             Work::Flush => {
                 self.flushes.fetch_add(1, Ordering::SeqCst);
                 Ok(Buffer::default())

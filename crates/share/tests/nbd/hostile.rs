@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A client that asks for more than it ever takes.
 fn stopped_reader(served: &Served, size: u32) -> Client {
-    let mut client = Client::open(unix(&served.path()), "orders", false);
+    let mut client = Client::open(unix(&served.path()), "orders");
     let asked: Vec<u8> = (0..200).flat_map(|number| request(READ, 0, number, 0, size)).collect();
     client.send(&asked);
     client
@@ -19,7 +19,7 @@ fn stopped_reader(served: &Served, size: u32) -> Client {
 /// Serves a client that does as it should, and says how many others are there yet when that is done. Who holds what it
 /// needs is ended after some seconds: as long as nobody was, it did not have to wait for that.
 fn others_when_served(served: &Served) -> usize {
-    let mut honest = Client::open(unix(&served.path()), "orders", false);
+    let mut honest = Client::open(unix(&served.path()), "orders");
     assert_eq!(honest.ask(READ, 0, 512, 64 << 10).unwrap(), pattern(512, 64 << 10));
     served.engine.handle().measure(PATIENCE).unwrap().counts.clients - 1
 }
@@ -27,7 +27,7 @@ fn others_when_served(served: &Served) -> usize {
 #[test]
 fn clients_that_hold_memory_and_do_not_move_hold_up_nobody() {
     let half = |served: &Served| {
-        let mut client = Client::open(unix(&served.path()), "orders", false);
+        let mut client = Client::open(unix(&served.path()), "orders");
         client.send(&[&request(WRITE, 0, 1, 0, 4 << 20)[..], &[7; 1_000]].concat());
         client
     };
@@ -39,26 +39,6 @@ fn clients_that_hold_memory_and_do_not_move_hold_up_nobody() {
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(others_when_served(&served), 2);
     }
-}
-
-#[test]
-fn a_write_that_trickles_is_ended_where_others_wait_for_its_memory() {
-    let served = Served::start();
-    fill(&served);
-    let mut slow = Client::open(unix(&served.path()), "orders", false);
-    slow.send(&request(WRITE, 0, 1, 0, 4 << 20));
-    // More than what counts as moving, and whole after 42 s.
-    let trickle = move || {
-        (0..420).all(|_| {
-            std::thread::sleep(Duration::from_millis(100));
-            slow.stream.write_all(&[7; 10_000]).is_ok()
-        })
-    };
-    let went_on = std::thread::spawn(trickle);
-    // Both are larger than what one may hold: there is a place for one of such at a time.
-    let mut honest = Client::open(unix(&served.path()), "orders", false);
-    assert_eq!(honest.ask(READ, 0, 0, 512 << 10).unwrap(), pattern(0, 512 << 10));
-    assert!(!went_on.join().unwrap(), "the other one had to wait for all of it");
 }
 
 #[test]
@@ -75,7 +55,7 @@ fn where_very_many_hold_all_memory_the_next_one_is_served_when_those_are_ended()
 fn a_thousand_silent_clients_lock_nobody_out_and_go_after_a_while() {
     let served = Served::start();
     fill(&served);
-    let mut idle = Client::open(unix(&served.path()), "orders", false);
+    let mut idle = Client::open(unix(&served.path()), "orders");
     let mut silent: Vec<TcpStream> = (0..1_200).map(|_| unix(&served.path())).collect();
     // There is room for a thousand. For the one that comes the oldest goes, and no more.
     let others = others_when_served(&served);
@@ -99,7 +79,7 @@ fn what_clients_have_asked_for_that_are_gone_is_not_done() {
     let served = Served::start_window(1.0);
     served.orders.held.store(true, Ordering::SeqCst);
     let ask = |_| {
-        let mut client = Client::open(unix(&served.path()), "orders", false);
+        let mut client = Client::open(unix(&served.path()), "orders");
         client.send(&trims(100, 4_096));
         client
     };
@@ -109,7 +89,7 @@ fn what_clients_have_asked_for_that_are_gone_is_not_done() {
     // The storage has not moved: nobody wants any of it any more.
     wait(&served, |seen| seen.waiting == 0 && seen.counts.clients == 0);
     served.orders.held.store(false, Ordering::SeqCst);
-    let mut other = Client::open(unix(&served.path()), "orders", false);
+    let mut other = Client::open(unix(&served.path()), "orders");
     other.ask(READ, 0, 0, 512).unwrap();
     let begun = served.orders.started.load(Ordering::SeqCst);
     assert!(begun < 20, "{begun} were begun");
@@ -119,8 +99,8 @@ fn what_clients_have_asked_for_that_are_gone_is_not_done() {
 fn a_client_that_asks_for_much_holds_up_itself_alone() {
     let served = Served::start_window(1.0);
     served.orders.held.store(true, Ordering::SeqCst);
-    let mut busy = Client::open(unix(&served.path()), "orders", false);
-    let mut other = Client::open(unix(&served.path()), "orders", false);
+    let mut busy = Client::open(unix(&served.path()), "orders");
+    let mut other = Client::open(unix(&served.path()), "orders");
     busy.send(&trims(100, 64 << 10));
     wait(&served, |seen| seen.waiting == 99);
     other.send(&request(READ, 0, 1, 4_096, 512));
@@ -136,9 +116,9 @@ fn a_client_that_asks_for_much_holds_up_itself_alone() {
 fn one_client_has_no_more_than_a_few_large_trims_under_way() {
     let served = Served::start();
     served.orders.held.store(true, Ordering::SeqCst);
-    let mut busy = Client::open(unix(&served.path()), "orders", false);
+    let mut busy = Client::open(unix(&served.path()), "orders");
     busy.send(&trims(200, 8 << 20));
-    let mut other = Client::open(unix(&served.path()), "archive", false);
+    let mut other = Client::open(unix(&served.path()), "archive");
     other.ask(READ, 0, 0, 512).unwrap();
     assert!(served.orders.started.load(Ordering::SeqCst) <= 32);
     served.orders.held.store(false, Ordering::SeqCst);
@@ -151,13 +131,13 @@ fn however_many_come_to_one_place_each_other_place_has_room_for_its_own() {
     fill(&served);
     let own = served.folder.path().join("orders");
     // As many as ever come in there: each has chosen the disk, and says nothing more.
-    let silent: Vec<Client> = (0..968).map(|_| Client::open(unix(&own), "", false)).collect();
+    let silent: Vec<Client> = (0..968).map(|_| Client::open(unix(&own), "")).collect();
     let _knocks = unix(&own);
     wait(&served, |seen| seen.counts.crowd.times > 0);
     for _ in 0..3 {
         assert!(others_when_served(&served) >= silent.len());
     }
     drop(silent);
-    let mut late = Client::open(unix(&own), "", false);
+    let mut late = Client::open(unix(&own), "");
     assert_eq!(late.ask(READ, 0, 512, 512).unwrap(), pattern(512, 512));
 }

@@ -3,7 +3,6 @@
 
 mod client;
 mod disk;
-mod holes;
 mod hostile;
 mod shares;
 mod tls;
@@ -47,16 +46,14 @@ fn wait(served: &Served, as_wanted: impl Fn(&Seen) -> bool) {
 #[test]
 fn what_one_client_has_written_all_others_read() {
     let served = Served::start();
-    let mut writer = Client::open(unix(&served.path()), "orders", false);
+    let mut writer = Client::open(unix(&served.path()), "orders");
     let bytes = pattern(7, 100_000);
     writer.write(0, 4_096, &bytes).unwrap();
     writer.ask(FLUSH, 0, 0, 0).unwrap();
     assert_eq!(served.orders.flushes.load(Ordering::SeqCst), 1);
-    for structured in [false, true] {
-        let mut reader = Client::open(tcp(served.engine.ports()[0]), "orders", structured);
-        assert_eq!(reader.ask(READ, 0, 4_096, 100_000).unwrap(), bytes);
-        assert_eq!(reader.ask(READ, 0, 0, 0), Ok(Vec::new()));
-    }
+    let mut reader = Client::open(tcp(served.engine.ports()[0]), "orders");
+    assert_eq!(reader.ask(READ, 0, 4_096, 100_000).unwrap(), bytes);
+    assert_eq!(reader.ask(READ, 0, 0, 0), Ok(Vec::new()));
     writer.ask(ZERO, 0, 4_096, 1_000).unwrap();
     assert_eq!(writer.ask(READ, 0, 4_096, 2_000).unwrap(), [&[0; 1_000][..], &bytes[1_000..2_000]].concat());
 }
@@ -64,7 +61,7 @@ fn what_one_client_has_written_all_others_read() {
 #[test]
 fn requests_may_come_in_any_pieces() {
     let served = Served::start();
-    let mut client = Client::open(unix(&served.path()), "orders", true);
+    let mut client = Client::open(unix(&served.path()), "orders");
     let bytes = pattern(0, 300);
     let mut sent = request(WRITE, 0, 1, 0, 300);
     sent.extend(&bytes);
@@ -81,18 +78,16 @@ fn requests_may_come_in_any_pieces() {
 fn many_requests_at_once_are_all_answered_by_their_names() {
     let served = Served::start();
     fill(&served);
-    for structured in [false, true] {
-        let mut client = Client::open(unix(&served.path()), "orders", structured);
-        let requests: Vec<u8> =
-            (0..2_000).flat_map(|number| request(READ, 0, number, number * 512, 512)).collect();
-        client.send(&requests);
-        let mut seen = vec![false; 2_000];
-        for _ in 0..2_000 {
-            let answer = client.answer(512);
-            let number = answer.cookie as usize;
-            assert!(!std::mem::replace(&mut seen[number], true), "{number} is answered twice");
-            assert_eq!((answer.error, answer.bytes), (0, pattern(number * 512, 512)));
-        }
+    let mut client = Client::open(unix(&served.path()), "orders");
+    let requests: Vec<u8> =
+        (0..2_000).flat_map(|number| request(READ, 0, number, number * 512, 512)).collect();
+    client.send(&requests);
+    let mut seen = vec![false; 2_000];
+    for _ in 0..2_000 {
+        let answer = client.answer(512);
+        let number = answer.cookie as usize;
+        assert!(!std::mem::replace(&mut seen[number], true), "{number} is answered twice");
+        assert_eq!((answer.error, answer.bytes), (0, pattern(number * 512, 512)));
     }
 }
 
@@ -100,28 +95,26 @@ fn many_requests_at_once_are_all_answered_by_their_names() {
 fn what_cannot_be_done_is_told_and_the_connection_goes_on() {
     let served = Served::start();
     let end = DISK as u64;
-    for structured in [false, true] {
-        let mut client = Client::open(unix(&served.path()), "orders", structured);
-        assert_eq!(client.ask(READ, 0, end - 511, 512), Err(INVALID));
-        assert_eq!(client.ask(READ, 0, u64::MAX, 512), Err(INVALID));
-        assert_eq!(client.write(0, end - 511, &[1; 512]), Err(NO_SPACE));
-        assert_eq!(client.ask(TRIM, 0, end, 1), Err(INVALID));
-        assert_eq!(client.ask(ZERO, 0, 0, u32::MAX), Err(NO_SPACE));
-        assert_eq!(client.ask(7, 0, 0, 512), Err(INVALID), "not offered");
-        assert_eq!(client.ask(FLUSH, 64, 0, 0), Err(INVALID), "an unknown flag");
-        assert_eq!(client.write(64, 0, &[1; 5_000]), Err(INVALID), "one with bytes behind it");
-        assert_eq!(client.write(0, 0, &vec![1; (32 << 20) + 1]), Err(INVALID), "too many of them");
-        assert_eq!(client.ask(READ, 0, 0, 512), Ok(vec![0; 512]));
-        let mut archive = Client::open(unix(&served.path()), "archive", structured);
-        assert_eq!(archive.write(0, 0, &[1; 512]), Err(PERMISSION));
-        assert_eq!(archive.ask(READ, 0, 0, 512), Ok(vec![0; 512]));
-    }
+    let mut client = Client::open(unix(&served.path()), "orders");
+    assert_eq!(client.ask(READ, 0, end - 511, 512), Err(INVALID));
+    assert_eq!(client.ask(READ, 0, u64::MAX, 512), Err(INVALID));
+    assert_eq!(client.write(0, end - 511, &[1; 512]), Err(NO_SPACE));
+    assert_eq!(client.ask(TRIM, 0, end, 1), Err(INVALID));
+    assert_eq!(client.ask(ZERO, 0, 0, u32::MAX), Err(NO_SPACE));
+    assert_eq!(client.ask(7, 0, 0, 512), Err(INVALID), "not offered");
+    assert_eq!(client.ask(FLUSH, 64, 0, 0), Err(INVALID), "an unknown flag");
+    assert_eq!(client.write(64, 0, &[1; 5_000]), Err(INVALID), "one with bytes behind it");
+    assert_eq!(client.write(0, 0, &vec![1; (32 << 20) + 1]), Err(INVALID), "too many of them");
+    assert_eq!(client.ask(READ, 0, 0, 512), Ok(vec![0; 512]));
+    let mut archive = Client::open(unix(&served.path()), "archive");
+    assert_eq!(archive.write(0, 0, &[1; 512]), Err(PERMISSION));
+    assert_eq!(archive.ask(READ, 0, 0, 512), Ok(vec![0; 512]));
 }
 
 #[test]
 fn a_durable_trim_is_followed_by_a_flush_and_one_that_no_disk_heeds_is_no_error() {
     let served = Served::start();
-    let mut client = Client::open(unix(&served.path()), "orders", false);
+    let mut client = Client::open(unix(&served.path()), "orders");
     let flushes = || served.orders.flushes.load(Ordering::SeqCst);
     client.ask(TRIM, 0, 0, 4_096).unwrap();
     assert_eq!(flushes(), 0);
@@ -134,8 +127,8 @@ fn a_durable_trim_is_followed_by_a_flush_and_one_that_no_disk_heeds_is_no_error(
 #[test]
 fn a_client_that_breaks_the_protocol_ends_alone() {
     let served = Served::start();
-    let mut good = Client::open(unix(&served.path()), "orders", true);
-    let mut bad = Client::open(unix(&served.path()), "orders", true);
+    let mut good = Client::open(unix(&served.path()), "orders");
+    let mut bad = Client::open(unix(&served.path()), "orders");
     bad.send(&[0xff; 4_000]);
     assert!(bad.is_ended());
     let mut stranger = unix(&served.path());
@@ -150,7 +143,7 @@ fn clients_that_go_in_the_middle_leave_nothing_behind() {
     let served = Served::start();
     fill(&served);
     for number in 0..60 {
-        let mut client = Client::open(unix(&served.path()), "orders", true);
+        let mut client = Client::open(unix(&served.path()), "orders");
         served.orders.held.store(number % 3 == 0, Ordering::SeqCst);
         client.send(&request(READ, 0, 1, 0, 256 << 10));
         client.send(&request(WRITE, 0, 2, 0, 128 << 10));
@@ -159,7 +152,7 @@ fn clients_that_go_in_the_middle_leave_nothing_behind() {
     served.orders.held.store(false, Ordering::SeqCst);
     wait(&served, |seen| seen.counts.clients == 0);
     // As much as all may hold: there is room for it when nobody else holds any.
-    let mut client = Client::open(unix(&served.path()), "orders", true);
+    let mut client = Client::open(unix(&served.path()), "orders");
     let (begin, behind) = (request(READ, 0, 1, 0, MEMORY as u32), request(READ, 0, 2, 512, 512));
     client.send(&[begin, behind].concat());
     assert_eq!(client.answer(MEMORY as u32).bytes, pattern(0, MEMORY));
@@ -171,7 +164,7 @@ fn a_client_that_sends_no_more_is_answered_to_the_end() {
     let served = Served::start();
     fill(&served);
     for stream in [unix(&served.path()), tcp(served.engine.ports()[0])] {
-        let mut client = Client::open(stream, "orders", false);
+        let mut client = Client::open(stream, "orders");
         served.orders.held.store(true, Ordering::SeqCst);
         (0..20).for_each(|number| client.send(&request(READ, 0, number, number << 14, 16 << 10)));
         client.stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -187,7 +180,7 @@ fn a_client_that_sends_no_more_is_answered_to_the_end() {
 #[test]
 fn a_client_that_disconnects_is_answered_before() {
     let served = Served::start();
-    let mut client = Client::open(unix(&served.path()), "orders", true);
+    let mut client = Client::open(unix(&served.path()), "orders");
     served.orders.held.store(true, Ordering::SeqCst);
     client.send(&[&request(WRITE, FUA, 1, 0, 512)[..], &[3; 512], &request(DISCONNECT, 0, 2, 0, 0)].concat());
     served.orders.held.store(false, Ordering::SeqCst);
@@ -201,11 +194,11 @@ fn a_client_that_disconnects_is_answered_before() {
 fn who_takes_no_answers_holds_up_nobody_else() {
     let served = Served::start();
     fill(&served);
-    let mut slow = Client::open(unix(&served.path()), "orders", true);
+    let mut slow = Client::open(unix(&served.path()), "orders");
     let size = 64 << 10;
     let asked: Vec<u8> = (0..200).flat_map(|number| request(READ, 0, number, 0, size)).collect();
     slow.send(&asked);
-    let mut other = Client::open(tcp(served.engine.ports()[0]), "orders", true);
+    let mut other = Client::open(tcp(served.engine.ports()[0]), "orders");
     for _ in 0..100 {
         assert_eq!(other.ask(READ, 0, 512, size).unwrap(), pattern(512, size as usize));
     }
@@ -222,10 +215,10 @@ fn who_takes_no_answers_holds_up_nobody_else() {
 fn requests_without_bytes_are_bounded_too() {
     let served = Served::start();
     served.orders.held.store(true, Ordering::SeqCst);
-    let mut client = Client::open(unix(&served.path()), "orders", false);
+    let mut client = Client::open(unix(&served.path()), "orders");
     let flushes: Vec<u8> = (0..3_000).flat_map(|number| request(FLUSH, 0, number, 0, 0)).collect();
     client.send(&flushes);
-    let mut other = Client::open(unix(&served.path()), "archive", false);
+    let mut other = Client::open(unix(&served.path()), "archive");
     other.ask(READ, 0, 0, 512).unwrap();
     assert!(served.orders.started.load(Ordering::SeqCst) <= 256);
     served.orders.held.store(false, Ordering::SeqCst);
@@ -236,8 +229,8 @@ fn requests_without_bytes_are_bounded_too() {
 fn an_engine_that_stops_answers_what_was_asked_and_leaves_no_socket() {
     let served = Served::start();
     fill(&served);
-    let mut idle = Client::open(unix(&served.path()), "orders", false);
-    let mut busy = Client::open(unix(&served.path()), "orders", false);
+    let mut idle = Client::open(unix(&served.path()), "orders");
+    let mut busy = Client::open(unix(&served.path()), "orders");
     // More than the sockets take, so that answers are left when the engine is told to stop.
     let size = 512 << 10;
     served.orders.held.store(true, Ordering::SeqCst);
@@ -267,7 +260,7 @@ fn a_place_that_is_taken_and_a_name_that_cannot_be_asked_for_are_refused() {
             .unwrap();
         assert!(matches!(&refused, ShareError::Listen { address: at, .. } if *at == address), "{refused}");
     }
-    Client::open(unix(&served.path()), "orders", true).ask(READ, 0, 0, 512).unwrap();
+    Client::open(unix(&served.path()), "orders").ask(READ, 0, 0, 512).unwrap();
     for names in [["a", "a"], ["a", ""]] {
         let plan = Plan { disks: names.map(disk::named).into(), ..plan() };
         let refused = Engine::start_nbd(plan, &NbdPlan { listen: Vec::new(), tls: None }).err().unwrap();

@@ -22,7 +22,7 @@ fn two_clients_get_the_bytes_of_a_storage_by_the_shares_of_their_disks() {
     let path = folder.path().join("disks");
     let listen = NbdPlan { listen: vec![Address::Unix(path.clone()).into()], tls: None };
     let engine = Engine::start_nbd(plan, &listen).unwrap();
-    let mut clients = ["small", "large"].map(|name| Client::open(unix(&path), name, false));
+    let mut clients = ["small", "large"].map(|name| Client::open(unix(&path), name));
     // Where it reads tells which client it is.
     for (place, client) in [0, 8_192].into_iter().zip(&mut clients) {
         let all = (0..READS).flat_map(|read| request(READ, 0, read as u64, place, BYTES));

@@ -82,7 +82,7 @@ fn who_comes_without_tls_or_without_a_certificate_is_refused_over_tcp_and_not_at
         fs::remove_file(served.folder.path().join(file)).unwrap();
     }
     assert!(!run("nbdinfo", &[&uri(&served, "orders")]).status.success(), "it has shown no certificate");
-    let mut local = Client::open(unix(&served.path()), "orders", false);
+    let mut local = Client::open(unix(&served.path()), "orders");
     assert_eq!(local.ask(READ, 0, 512, 512).unwrap(), pattern(512, 512));
 }
 

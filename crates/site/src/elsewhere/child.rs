@@ -1,10 +1,8 @@
-//! The process behind a command leads a group of its own, which does not outlive us.
+//! The process behind a command leads a group of its own, which ends with it.
 
 use super::tail::Tail;
-use crate::survivor::Survivor;
 use evenkeel_os::alone;
 use evenkeel_os::process::{has_ended, signal_group};
-use std::ffi::OsString;
 use std::io;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,27 +10,13 @@ use std::thread;
 use std::time::Duration;
 
 const LOOK: Duration = Duration::from_millis(20);
-/// The kernel ends the leader of the group when we are killed, and nobody else of it.
-const WATCHDOG: &str = r#"
-read -r word
-[ "$word" = done ] || kill -KILL "-$1"
-"#;
-
 /// The leader of the group, as long as nobody has waited for it: until then its number, and that of the group, is nobody
 /// else's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Group(Arc<Mutex<Option<Leader>>>);
-
-#[derive(Debug)]
-struct Leader {
-    process: Child,
-    /// Who ends its group where we are killed; `None` where the machine had no process left for him.
-    watchdog: Option<Survivor>,
-}
+pub(super) struct Group(Arc<Mutex<Option<Child>>>);
 
 impl Group {
-    /// Starts it. When the thread that calls this ends, the kernel kills the leader and the watchdog the rest of the group, where
-    /// [`Group::end`] has not.
+    /// Starts it. When the thread that calls this ends, the kernel kills the leader; the rest of the group sees its standard input end.
     pub(super) fn spawn(script: &str, tail: &Tail) -> io::Result<(Self, ChildStdin, ChildStdout)> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -42,9 +26,7 @@ impl Group {
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (errors, tail) = (child.stderr.take(), tail.clone());
-        let leader = OsString::from(child.id().to_string());
-        let watchdog = Survivor::start(WATCHDOG, "evenkeel-watchdog", [leader]).ok();
-        let group = Self(Arc::new(Mutex::new(Some(Leader { process: child, watchdog }))));
+        let group = Self(Arc::new(Mutex::new(Some(child))));
         // Ends when the group has closed its error stream, at its death at the latest.
         let reader = thread::Builder::new().name("far-errors".into());
         if let Err(error) = reader.spawn(move || errors.map(|errors| tail.read(errors))) {
@@ -80,15 +62,11 @@ impl Group {
     fn reap(&self) -> Option<String> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(leader) = slot.as_mut() else { return Some("has ended".to_owned()) };
-        if !has_ended(leader.process.id()) {
+        if !has_ended(leader.id()) {
             return None;
         }
-        signal_group(leader.process.id(), libc::SIGKILL);
-        // Before the number of the group is anybody else's.
-        if let Some(watchdog) = leader.watchdog.take() {
-            watchdog.dismiss();
-        }
-        let how = leader.process.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
+        signal_group(leader.id(), libc::SIGKILL);
+        let how = leader.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
         *slot = None;
         Some(format!("ended ({how})"))
     }
@@ -96,7 +74,7 @@ impl Group {
     fn signal(&self, signal: i32) {
         let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(leader) = slot.as_ref() {
-            signal_group(leader.process.id(), signal);
+            signal_group(leader.id(), signal);
         }
     }
 }
@@ -131,17 +109,6 @@ mod tests {
         assert!(runs(&number), "{number}");
         group.end(Duration::from_millis(200));
         assert!(group.reap().is_some() && !runs(&number));
-    }
-
-    #[test]
-    fn all_of_a_group_ends_where_we_are_killed() {
-        let (group, _stdin, number) = stubborn();
-        let watchdog = group.0.lock().unwrap().as_mut().and_then(|leader| leader.watchdog.take());
-        watchdog.expect("a watchdog").crash();
-        while runs(&number) {
-            thread::sleep(LOOK);
-        }
-        assert!(group.wait(Duration::from_secs(60)).is_some_and(|how| how.contains("signal: 9")));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use evenkeel_sense::CpuReading;
 use evenkeel_sense::cpu::CPUS_MAX;
 use evenkeel_sense::disk::{DeviceIo, ProcessIo};
 use evenkeel_sense::far::{DISKS_MAX, FarReading, ServerReading};
-use evenkeel_sense::pressure::{PressureReading, ResourceReading, Stalled};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -167,7 +166,7 @@ impl From<&FarReading> for Reading {
             server: reading.server.as_ref().map(Server::from),
             disks: reading.disks.iter().map(|(name, io)| (name.clone(), Disk::from(io))).collect(),
             memory_available_bytes: reading.memory_available_bytes,
-            stalled_ns: stalled(&reading.pressure),
+            stalled_ns: reading.pressure.iter().map(|(name, time)| (name.clone(), time.0)).collect(),
         }
     }
 }
@@ -181,7 +180,7 @@ impl From<&Reading> for FarReading {
             server: line.server.as_ref().and_then(Server::reading),
             disks: disks.map(|(name, disk)| (name.clone(), disk.into())).collect(),
             memory_available_bytes: line.memory_available_bytes,
-            pressure: pressure(&line.stalled_ns),
+            pressure: line.stalled_ns.iter().map(|(name, ns)| (name.clone(), Nanos(*ns))).collect(),
         }
     }
 }
@@ -206,7 +205,7 @@ impl Server {
             pid: self.pid,
             // Two processes that began in one tick have different numbers.
             cpu: self.cpu.reading(self.start.rotate_left(22) ^ u64::from(self.pid))?,
-            io: io.map(|(read_bytes, write_bytes)| ProcessIo { read_bytes, write_bytes, cancelled_bytes: 0 }),
+            io: io.map(|(read_bytes, write_bytes)| ProcessIo { read_bytes, write_bytes }),
             resident_bytes: self.resident_bytes,
         })
     }
@@ -236,25 +235,8 @@ impl From<&Disk> for DeviceIo {
             write_bytes: disk.write_bytes,
             write_time: Nanos(disk.write_ns),
             busy: Nanos(disk.busy_ns),
-            flushes: None,
         }
     }
-}
-
-fn stalled(pressure: &PressureReading) -> BTreeMap<String, u64> {
-    let of = |name: &'static str, resource: &ResourceReading| {
-        let ways = [("some", resource.some), ("full", resource.full)];
-        ways.into_iter().filter_map(move |(way, time)| Some((format!("{name}_{way}"), time?.total.0)))
-    };
-    let all = of("cpu", &pressure.cpu).chain(of("memory", &pressure.memory)).chain(of("io", &pressure.io));
-    all.collect()
-}
-
-fn pressure(stalled: &BTreeMap<String, u64>) -> PressureReading {
-    let one = |name: String| stalled.get(&name).map(|ns| Stalled { avg10: 0.0, total: Nanos(*ns) });
-    let resource =
-        |name: &str| ResourceReading { some: one(format!("{name}_some")), full: one(format!("{name}_full")) };
-    PressureReading { cpu: resource("cpu"), memory: resource("memory"), io: resource("io") }
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use evenkeel_os::stop::Stop;
 use crate::server::{Control, Target};
 use command::Running;
 use evenkeel_core::Nanos;
+use evenkeel_os::Background;
 use evenkeel_sense::far::boot_id;
 use evenkeel_sense::sampler::{SenseRecord, SenseSample};
 use lines::plain;
@@ -56,7 +57,7 @@ pub struct Watch {
 #[derive(Debug)]
 enum Watching {
     Command(Arc<Running>),
-    Metrics(metrics::Watch),
+    Metrics(Background<metrics::Looked>),
     Statistics(statistics::Watch),
     Nothing,
 }
@@ -156,7 +157,9 @@ impl Elsewhere {
                 running.begin();
                 Watching::Command(running)
             }),
-            Source::Metrics { .. } => self.seen_metrics().map(|metrics| Watching::Metrics(metrics.watch())),
+            Source::Metrics { .. } => {
+                self.seen_metrics().and_then(|metrics| metrics.watch()).map(Watching::Metrics)
+            }
             Source::Statistics(target) => {
                 Some(Watching::Statistics(statistics::Watch::start(target, begins, ends)))
             }
@@ -209,7 +212,7 @@ impl Watch {
                 (heard.readings, heard.bound, heard.ended, Machine { is_ours })
             }
             Watching::Metrics(watch) => {
-                let looked = watch.finish();
+                let looked = watch.finish().unwrap_or_default();
                 (looked.readings, looked.bound, looked.failed, Machine::default())
             }
             Watching::Statistics(watch) => return statistics(sensed, watch.finish()),

@@ -4,7 +4,7 @@ use evenkeel_core::Nanos;
 use evenkeel_sense::cpu::CpuUse;
 use evenkeel_sense::disk::DeviceIo;
 use evenkeel_sense::far::FarReading;
-use evenkeel_sense::pressure::Pressure;
+use evenkeel_sense::pressure::{self, Pressure};
 use evenkeel_sense::sampler::{SenseRecord, SenseSample};
 
 /// Readings that are kept at most; of a run that brings more every second one is left out, again and again.
@@ -92,7 +92,7 @@ impl Readings {
         let local = sample.other_load;
         let used = ends.map(|(before, after)| Used::between(before, after, disk)).unwrap_or_default();
         sample.other_load = match machine.is_ours {
-            true => used.others(sample.own.map_or(Nanos::ZERO, |own| own.busy)),
+            true => used.others(sample.own.unwrap_or_default()),
             // Both disturb: what keeps the server from its CPUs, and what keeps the generator from its own.
             false => [local, used.others(Nanos::ZERO)].into_iter().flatten().reduce(f64::max),
         };
@@ -151,7 +151,7 @@ impl Used {
             server,
             duration,
             device_io: disk.and_then(|disk| of(after, disk)?.since(&of(before, disk)?)),
-            pressure: Pressure::between(&before.pressure, &after.pressure, duration),
+            pressure: pressure::between(&before.pressure, &after.pressure, duration),
         }
     }
 
@@ -173,7 +173,6 @@ mod tests {
     use super::*;
     use evenkeel_sense::cpu::CpuReading;
     use evenkeel_sense::far::ServerReading;
-    use evenkeel_sense::own::OwnUse;
 
     const BEGINS: Nanos = Nanos::from_secs(100);
 
@@ -206,7 +205,7 @@ mod tests {
         let sample = |at: u64, secs: u64| SenseSample {
             at: Nanos::from_secs(at),
             duration: Nanos::from_secs(secs),
-            own: Some(OwnUse { busy: Nanos::from_millis(100), ..OwnUse::default() }),
+            own: Some(Nanos::from_millis(100)),
             other_load: Some(3.0),
             ..SenseSample::default()
         };

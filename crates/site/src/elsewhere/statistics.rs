@@ -7,15 +7,11 @@
 use crate::server::{Control, Flavor, Target};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
-use evenkeel_os::stop::Stop;
-use std::thread::{self, JoinHandle};
+use evenkeel_os::{Background, Until};
 use std::time::Duration;
 
 /// A server that takes longer to answer is not waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked whether the run was stopped.
-const LOOK: Duration = Duration::from_millis(50);
-
 const USERS: &str = "SELECT SUM(CPU_TIME) FROM information_schema.USER_STATISTICS";
 const IS_COUNTED: &str = "SELECT 1 FROM performance_schema.setup_consumers WHERE NAME = 'events_statements_cpu' AND ENABLED = 'YES'";
 const STATEMENTS: &str =
@@ -43,21 +39,18 @@ pub(super) struct Used {
 }
 
 #[derive(Debug)]
-pub(super) struct Watch {
-    stop: Stop,
-    thread: Option<JoinHandle<Option<Used>>>,
-}
+pub(super) struct Watch(Option<Background<Option<Used>>>);
 
 impl Watch {
     /// `begins` and `ends` are those of the measured phase.
     pub(super) fn start(target: &Target, begins: Nanos, ends: Nanos) -> Self {
-        let (target, stop) = (target.clone(), Stop::default());
-        let stopped = stop.clone();
-        let look = move || {
+        let target = target.clone();
+        let watch = move |until: &Until| {
             let mut control = Control::connect(&target).ok()?;
-            wait(begins, &stopped);
+            until.wait_until(begins, monotonic);
             let before = look(&mut control)?;
-            wait(ends, &stopped);
+            // Or until the run has ended: by its own clock that may be a moment earlier.
+            until.wait_until(ends, monotonic);
             let after = look(&mut control)?;
             // It falls where somebody resets it.
             let used = Used { cpu: Nanos(after.1.0.checked_sub(before.1.0)?), over: after.0 - before.0 };
@@ -65,30 +58,12 @@ impl Watch {
             let asked = (ends - begins).0;
             (2 * used.over.0 >= asked && 10 * used.over.0 <= 11 * asked).then_some(used)
         };
-        Self { stop, thread: thread::Builder::new().name("statistics".into()).spawn(look).ok() }
+        Self(Background::start("statistics", watch).ok())
     }
 
     /// What was used; `None` where one of the looks brought nothing.
-    pub(super) fn finish(mut self) -> Option<Used> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Option<Used> {
-        self.stop.set();
-        self.thread.take()?.join().ok()?
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// Until an instant, or until the run has ended: by its own clock that may be a moment earlier.
-fn wait(instant: Nanos, stop: &Stop) {
-    while monotonic() < instant && !stop.is_set() {
-        thread::sleep(LOOK.min((instant - monotonic()).into()));
+    pub(super) fn finish(self) -> Option<Used> {
+        self.0?.finish()?
     }
 }
 

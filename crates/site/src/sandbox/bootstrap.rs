@@ -4,15 +4,13 @@ use super::SandboxError;
 use super::binary::{ServerBinary, program};
 use super::diagnosis::{Log, diagnose};
 use super::error::Failure;
-use super::paths::Paths;
+use super::paths::{Paths, write_private};
 use super::record::USER;
 use super::server::{is_root, open_log, without_server_variables};
 use crate::server::Flavor;
 use evenkeel_os::free_bytes;
 use evenkeel_os::stop::Stop;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -27,10 +25,7 @@ const EXISTING_MIB: u64 = 32;
 
 /// Refuses to begin what would end in a full disk.
 pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
-    let needed_mib = match paths.data().exists() {
-        true => EXISTING_MIB,
-        false => NEW_MIB + (redo_log_bytes >> 20),
-    };
+    let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB + (redo_log_bytes >> 20) };
     let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
     let free_mib = free >> 20;
     match free_mib >= needed_mib {
@@ -151,7 +146,5 @@ fn write_init_sql(paths: &Paths, flavor: Flavor, password: &str) -> Result<(), S
         sql += &format!("GRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH GRANT OPTION;\n");
     }
     let path = paths.init_sql();
-    let mut options = OpenOptions::new();
-    let file = options.create(true).write(true).truncate(true).mode(0o600).open(&path);
-    file.and_then(|mut file| file.write_all(sql.as_bytes())).map_err(SandboxError::io("write", &path))
+    write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))
 }

@@ -5,7 +5,7 @@
 //! hands out controllers; there the nearest group above that takes it is used.
 
 use super::SandboxError;
-use evenkeel_sense::cpu::CpuSet;
+use evenkeel_sense::cpu::{CpuSet, own_folder};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cgroup {
-    /// `cpuset`, `memory`, `blkio`, `cpuacct`; all of them at once in version 2.
+    /// `cpuset`, `memory`, `blkio`; all of them at once in version 2.
     pub controllers: Vec<String>,
     /// Folder of the group, as an absolute path.
     pub path: PathBuf,
@@ -68,14 +68,6 @@ const MEMORY_TRIED: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Groups(Vec<Cgroup>);
 
-#[derive(Clone, Debug, PartialEq)]
-struct Hierarchy {
-    /// Version 1: its controllers. Version 2: none.
-    controllers: Vec<String>,
-    mount: PathBuf,
-    own: PathBuf,
-}
-
 impl Groups {
     /// Creates what the limits need. Without a cpuset controller that can be used the CPUs are left to the
     /// scheduler's affinity, and there is no group; memory can only be limited by a group.
@@ -83,11 +75,8 @@ impl Groups {
         if limits.controllers().is_empty() {
             return Ok(Self::default());
         }
-        let hierarchies = hierarchies();
-        match create_v2(&hierarchies, name, limits) {
-            Some(groups) => Ok(groups),
-            None => create_v1(&hierarchies, name, limits),
-        }
+        let v2 = own(None).and_then(|own| create_v2(&own, name, limits));
+        v2.map_or_else(|| create_v1(own, name, limits), Ok)
     }
 
     /// Takes over groups that another evenkeel created.
@@ -150,43 +139,44 @@ impl Drop for Groups {
     }
 }
 
-fn create_v1(hierarchies: &[Hierarchy], name: &str, limits: &Limits<'_>) -> Result<Groups, SandboxError> {
+/// Folder of this process's group, with a controller of version 1, or of version 2.
+fn own(controller: Option<&str>) -> Option<PathBuf> {
+    own_folder(controller).filter(|path| evenkeel_os::is_control_groups(path))
+}
+
+/// In the hierarchies of version 1, where `own` finds the groups that this process is in.
+fn create_v1(
+    own: fn(Option<&str>) -> Option<PathBuf>,
+    name: &str,
+    limits: &Limits<'_>,
+) -> Result<Groups, SandboxError> {
     let mut groups = Groups::default();
+    let mut add = |controller: &str, limit: &dyn Fn(&Path) -> io::Result<()>| -> io::Result<()> {
+        let own = own(Some(controller));
+        let own = own
+            .ok_or_else(|| io::Error::other(format!("this system has no {controller} cgroup controller")))?;
+        let path = made_v1(&own, name, limit)?;
+        groups.0.push(Cgroup { controllers: vec![controller.into()], path });
+        Ok(())
+    };
+    let refused = |what: String| |error: io::Error| SandboxError::Limit { what, reason: error.to_string() };
     if let Some(cpus) = limits.cpus {
         // A failure leaves the CPUs to the scheduler's affinity.
-        let _ = add_v1(&mut groups, hierarchies, name, "cpuset", &|dir| set_cpus_v1(dir, cpus));
+        let _ = add("cpuset", &|dir| set_cpus_v1(dir, cpus));
     }
     if let Some(bytes) = limits.memory {
-        add_v1(&mut groups, hierarchies, name, "memory", &|dir| set_memory_v1(dir, bytes)).map_err(
-            |error| SandboxError::Limit {
-                what: format!("memory to {bytes} bytes"),
-                reason: error.to_string(),
-            },
-        )?;
+        add("memory", &|dir| set_memory_v1(dir, bytes))
+            .map_err(refused(format!("memory to {bytes} bytes")))?;
     }
     if limits.disk {
-        let made = add_v1(&mut groups, hierarchies, name, "blkio", &|_| Ok(()));
-        made.map_err(|error| SandboxError::Limit { what: "the disk".to_owned(), reason: error.to_string() })?;
-    }
-    if !groups.0.is_empty() {
-        // For measuring only: CPU time of the whole group at one place.
-        let _ = add_v1(&mut groups, hierarchies, name, "cpuacct", &|_| Ok(()));
+        add("blkio", &|_| Ok(())).map_err(refused("the disk".to_owned()))?;
     }
     Ok(groups)
 }
 
-fn add_v1(
-    groups: &mut Groups,
-    hierarchies: &[Hierarchy],
-    name: &str,
-    controller: &str,
-    limit: &dyn Fn(&Path) -> io::Result<()>,
-) -> io::Result<()> {
-    let hierarchy =
-        hierarchies.iter().find(|hierarchy| hierarchy.controllers.iter().any(|c| c == controller));
-    let hierarchy = hierarchy
-        .ok_or_else(|| io::Error::other(format!("this system has no {controller} cgroup controller")))?;
-    let path = hierarchy.own.join("evenkeel").join(name);
+/// Makes the group of version 1 and limits it.
+fn made_v1(own: &Path, name: &str, limit: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
+    let path = own.join("evenkeel").join(name);
     // Another evenkeel may remove the common parent while we fill it: then once more.
     let mut outcome = Ok(());
     for _ in 0..3 {
@@ -198,10 +188,8 @@ fn add_v1(
     if outcome.is_err() {
         let _ = fs::remove_dir(&path);
         let _ = path.parent().map(fs::remove_dir);
-    } else {
-        groups.0.push(Cgroup { controllers: vec![controller.into()], path });
     }
-    outcome
+    outcome.map(|()| path)
 }
 
 fn set_cpus_v1(dir: &Path, cpus: &CpuSet) -> io::Result<()> {
@@ -226,11 +214,9 @@ fn set_memory_v1(dir: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Version 2 hands controllers down from group to group; `None` where it does not have ours.
-fn create_v2(hierarchies: &[Hierarchy], name: &str, limits: &Limits<'_>) -> Option<Groups> {
-    let hierarchy = hierarchies.iter().find(|hierarchy| hierarchy.controllers.is_empty())?;
-    let above = hierarchy.own.ancestors().take_while(|dir| dir.starts_with(&hierarchy.mount));
-    above.map(|dir| try_v2(dir, name, limits)).find_map(Result::ok)
+/// Version 2 hands controllers down from group to group; `None` where neither this process's own nor one above has ours.
+fn create_v2(own: &Path, name: &str, limits: &Limits<'_>) -> Option<Groups> {
+    own.ancestors().find_map(|folder| try_v2(folder, name, limits).ok())
 }
 
 fn try_v2(base: &Path, name: &str, limits: &Limits<'_>) -> io::Result<Groups> {
@@ -258,83 +244,25 @@ fn try_v2(base: &Path, name: &str, limits: &Limits<'_>) -> io::Result<Groups> {
     Ok(groups)
 }
 
-fn hierarchies() -> Vec<Hierarchy> {
-    let read = |path| fs::read_to_string(path).unwrap_or_default();
-    let mut found = parse_hierarchies(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
-    found.retain(|hierarchy| evenkeel_os::is_control_groups(&hierarchy.own));
-    found
-}
-
-/// `36 25 0:32 ROOT MOUNT rw,relatime - cgroup2 source options` and `4:memory:/PATH`.
-fn parse_hierarchies(mounts: &str, own: &str) -> Vec<Hierarchy> {
-    let mut hierarchies = Vec::new();
-    for line in own.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        let Some((root, mount)) = mounts.lines().find_map(|mount| mount_of(mount, controllers)) else {
-            continue;
-        };
-        // What is mounted may be a part of the hierarchy, as in containers.
-        let Ok(below) = Path::new(path).strip_prefix(root) else { continue };
-        let mount = PathBuf::from(mount);
-        hierarchies.push(Hierarchy {
-            controllers: controllers.split(',').filter(|c| !c.is_empty()).map(str::to_owned).collect(),
-            own: mount.join(below),
-            mount,
-        });
-    }
-    hierarchies
-}
-
-/// Root and mount point, if this mount is the hierarchy of these controllers.
-fn mount_of<'a>(line: &'a str, controllers: &str) -> Option<(&'a str, &'a str)> {
-    let (front, back) = line.split_once(" - ")?;
-    let mut front = front.split(' ').skip(3);
-    let place = (front.next()?, front.next()?);
-    let mut back = back.split(' ');
-    let (kind, options) = (back.next()?, back.nth(1)?);
-    let ours = match controllers {
-        "" => kind == "cgroup2",
-        some => kind == "cgroup" && some.split(',').all(|c| options.split(',').any(|option| option == c)),
-    };
-    ours.then_some(place)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn hierarchies_are_found_also_where_a_container_sees_only_a_part() {
-        let mounts = "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n\
-                      31 25 0:27 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n\
-                      32 25 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n";
-        let found =
-            parse_hierarchies(mounts, "5:memory:/docker/ab/x\n4:cpu,cpuacct:/\n1:pids:/\n0::/user.slice\n");
-        let own: Vec<_> = found.iter().map(|hierarchy| hierarchy.own.to_str().unwrap()).collect();
-        assert_eq!(
-            own,
-            ["/sys/fs/cgroup/memory/x", "/sys/fs/cgroup/cpu,cpuacct/", "/sys/fs/cgroup/user.slice"]
-        );
-        assert_eq!(found[1].controllers, ["cpu", "cpuacct"]);
-    }
-
     /// A directory that looks like version 2; the kernel's checks are not part of it.
-    fn fake_v2(offered: &str) -> (tempfile::TempDir, Vec<Hierarchy>) {
+    fn fake_v2(offered: &str) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
-        let mount = dir.path().to_path_buf();
-        let own = mount.join("user/session");
+        let own = dir.path().join("user/session");
         fs::create_dir_all(&own).unwrap();
-        fs::write(mount.join("cgroup.controllers"), offered).unwrap();
-        (dir, vec![Hierarchy { controllers: vec![], mount, own }])
+        fs::write(dir.path().join("cgroup.controllers"), offered).unwrap();
+        (dir, own)
     }
 
     #[test]
     fn version_2_uses_the_nearest_group_above_that_offers_the_controllers() {
-        let (dir, hierarchies) = fake_v2("cpuset cpu memory\n");
+        let (dir, own) = fake_v2("cpuset cpu memory\n");
         let cpus = "0-1".parse().unwrap();
         let limits = Limits { cpus: Some(&cpus), memory: Some(1 << 28), disk: false };
-        let groups = create_v2(&hierarchies, "a", &limits).unwrap();
+        let groups = create_v2(&own, "a", &limits).unwrap();
         let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
         assert_eq!(read("cgroup.subtree_control"), "+cpuset +memory");
         assert_eq!(read("evenkeel/a/cpuset.cpus"), "0-1");
@@ -345,10 +273,10 @@ mod tests {
 
     #[test]
     fn memory_cannot_be_limited_without_a_controller() {
-        let (_dir, hierarchies) = fake_v2("pids\n");
+        let (_dir, own) = fake_v2("pids\n");
         let limits = Limits { cpus: None, memory: Some(1 << 28), disk: false };
-        assert!(create_v2(&hierarchies, "a", &limits).is_none());
-        let error = create_v1(&hierarchies, "a", &limits).unwrap_err().to_string();
+        assert!(create_v2(&own, "a", &limits).is_none());
+        let error = create_v1(|_| None, "a", &limits).unwrap_err().to_string();
         assert_eq!(
             error,
             "cannot limit memory to 268435456 bytes: this system has no memory cgroup controller"
@@ -358,7 +286,8 @@ mod tests {
     #[test]
     fn cpus_without_a_controller_are_left_to_the_affinity() {
         let cpus = "0".parse().unwrap();
-        let groups = create_v1(&[], "a", &Limits { cpus: Some(&cpus), memory: None, disk: false }).unwrap();
+        let groups =
+            create_v1(|_| None, "a", &Limits { cpus: Some(&cpus), memory: None, disk: false }).unwrap();
         assert!(groups.groups().is_empty() && !groups.has("cpuset"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::SandboxError;
 use super::names;
-use super::paths::Paths;
+use super::paths::{Paths, write_private};
 use crate::server::Flavor;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -58,11 +58,7 @@ pub(super) struct Config<'a> {
 impl Config<'_> {
     pub(super) fn write(&self) -> Result<(), SandboxError> {
         let path = self.paths.my_cnf();
-        let text = self.text()?;
-        let mut options = OpenOptions::new();
-        let file = options.create(true).write(true).truncate(true).mode(0o600).open(&path);
-        file.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
-            .map_err(SandboxError::io("write", &path))
+        write_private(&path, self.text()?.as_bytes()).map_err(SandboxError::io("write", &path))
     }
 
     fn text(&self) -> Result<String, SandboxError> {

@@ -41,16 +41,17 @@ pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lifetime {
     /// As long as the [`Sandbox`] value, and at most as long as this process, however it ends.
+    #[default]
     Ephemeral,
     /// Until [`Sandbox::down`], whatever becomes of this process.
     Detached,
 }
 
 /// What a sandbox should be.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SandboxSpec {
     pub name: String,
     /// Root directory of all sandboxes; see [`default_home`].
@@ -74,18 +75,7 @@ pub struct SandboxSpec {
 impl SandboxSpec {
     /// An ephemeral sandbox with default settings and no limits.
     pub fn new(home: impl Into<PathBuf>, name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            home: home.into(),
-            server_binary: None,
-            settings: BTreeMap::new(),
-            port: None,
-            cpus: None,
-            memory: None,
-            disk: DiskLimit::default(),
-            lifetime: Lifetime::Ephemeral,
-            copy_of: None,
-        }
+        Self { name: name.into(), home: home.into(), ..Self::default() }
     }
 }
 
@@ -110,13 +100,3 @@ pub enum SandboxEvent {
 }
 
 type Events<'a> = &'a mut dyn FnMut(SandboxEvent);
-
-/// Where the server of a sandbox runs, as plain data for those who measure it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Domain {
-    pub pid: i32,
-    /// Its own groups; empty without limits or where there are no cgroups.
-    pub cgroups: Vec<Cgroup>,
-    pub cpus: Option<CpuSet>,
-    pub memory: Option<u64>,
-}

@@ -1,11 +1,10 @@
 //! A sandbox keeps its files in a folder of its own.
 
 use super::SandboxError;
-use evenkeel_os::real_user;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A socket's path has 108 bytes in the kernel's structure, the last of them zero.
@@ -43,6 +42,9 @@ impl Paths {
             }
             Some(path) if path.contains(':') => {
                 fail("it has a colon, which separates folders in the server's lists")
+            }
+            Some(_) if self.socket().as_os_str().len() > SOCKET_PATH_BYTES => {
+                fail("the path of its socket has more than 107 bytes")
             }
             Some(_) => Ok(()),
         }
@@ -107,23 +109,8 @@ impl Paths {
         })
     }
 
-    /// The socket: in the sandbox's directory, or under /tmp where that path is too long for a socket.
-    pub(super) fn socket(&self) -> Result<PathBuf, SandboxError> {
-        let long = self.dir.join("server.sock");
-        if long.as_os_str().len() <= SOCKET_PATH_BYTES {
-            return Ok(long);
-        }
-        let dir = short_dir();
-        private_dir(&dir).map_err(SandboxError::io("keep the socket in", &dir))?;
-        Ok(dir.join(format!("{:016x}.sock", self.hash())))
-    }
-
-    /// Removes the socket's directory under /tmp, unless other sandboxes use it.
-    pub(super) fn remove_socket_dir(socket: &Path) {
-        if socket.starts_with(short_dir()) {
-            let _ = std::fs::remove_file(socket);
-            let _ = std::fs::remove_dir(short_dir());
-        }
+    pub(super) fn socket(&self) -> PathBuf {
+        self.dir.join("server.sock")
     }
 
     /// Keeps other evenkeels from starting or stopping this sandbox at the same time.
@@ -135,10 +122,8 @@ impl Paths {
             .mode(0o600)
             .open(&path)
             .map_err(SandboxError::io("open", &path))?;
-        match evenkeel_os::exclusive(&file) {
-            true => Ok(Lock(file)),
-            false => Err(SandboxError::Busy { name: self.name.clone() }),
-        }
+        let busy = || SandboxError::Busy { name: self.name.clone() };
+        if evenkeel_os::exclusive(&file) { Ok(Lock(file)) } else { Err(busy()) }
     }
 }
 
@@ -159,28 +144,13 @@ fn check_name(name: &str) -> Result<(), SandboxError> {
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
         return fail("it consists of letters, digits, '-', '_' and '.'");
     }
-    match name.starts_with(['.', '-']) {
-        true => fail("it begins with a letter, a digit or '_'"),
-        false => Ok(()),
-    }
+    if name.starts_with(['.', '-']) { fail("it begins with a letter, a digit or '_'") } else { Ok(()) }
 }
 
-fn short_dir() -> PathBuf {
-    PathBuf::from(format!("/tmp/evenkeel-{}", real_user()))
-}
-
-/// /tmp belongs to everyone: a directory that somebody else prepared there is not used.
-fn private_dir(dir: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(dir) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
-    let found = std::fs::symlink_metadata(dir)?;
-    let ours = found.is_dir() && found.uid() == real_user() && found.mode() & 0o077 == 0;
-    match ours {
-        true => Ok(()),
-        false => Err(io::Error::other("it is not a directory of this user that is closed to others")),
-    }
+/// Writes a file that is closed to other users.
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path);
+    file?.write_all(bytes)
 }
 
 #[cfg(test)]
@@ -208,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_open_to_others_is_not_ours() {
-        let home = tempfile::tempdir().unwrap();
-        let dir = home.path().join("x");
-        DirBuilder::new().mode(0o755).create(&dir).unwrap();
-        assert!(private_dir(&dir).is_err());
-        assert!(private_dir(&home.path().join("y")).is_ok());
+    fn a_path_too_long_for_a_socket_is_refused() {
+        let paths = |length| Paths::new(Path::new(&format!("/{}", "d".repeat(length))), "a").unwrap();
+        // Beside /sandboxes/a/server.sock.
+        assert!(paths(82).check_home().is_ok());
+        let refused = paths(83).check_home().unwrap_err().to_string();
+        assert!(refused.contains("socket has more than 107 bytes"), "{refused}");
     }
 }

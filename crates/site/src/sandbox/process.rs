@@ -1,7 +1,9 @@
 //! A process is known by its number and its start, so that it is not mistaken for another one of the same number.
 
 use evenkeel_os::clock::Clock;
-use evenkeel_os::process::{self, ProcessHandle};
+use evenkeel_os::process;
+use evenkeel_sense::cpu::ProcessStat;
+use evenkeel_sense::far;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
@@ -16,26 +18,18 @@ pub struct ProcessId {
 
 impl ProcessId {
     pub fn of(pid: i32) -> Option<Self> {
-        Some(Self { pid, start_time: read_stat(pid)?.1 })
+        Some(Self { pid, start_time: stat(pid)?.start })
     }
 
     /// Whether it still runs. One that ended and was not yet waited for does not run.
     pub fn is_alive(&self) -> bool {
-        read_stat(self.pid)
-            .is_some_and(|(state, start_time)| start_time == self.start_time && !matches!(state, 'Z' | 'X'))
+        let is_it = |stat: ProcessStat| stat.start == self.start_time && !matches!(stat.state, 'Z' | 'X');
+        stat(self.pid).is_some_and(is_it)
     }
 
     /// Sends a signal to this very process; `false` if it is gone.
     pub fn signal(&self, signal: i32) -> bool {
-        // The handle refers to one process for ever, so that the check holds while we signal; kernels before 5.3 have none.
-        let handle = ProcessHandle::open(self.pid);
-        if !self.is_alive() {
-            return false;
-        }
-        match handle {
-            Ok(handle) => handle.signal(signal),
-            Err(_) => process::signal(self.pid, signal),
-        }
+        self.is_alive() && process::signal(self.pid, signal)
     }
 
     /// Waits until it is gone; `false` if it is not after `limit`.
@@ -83,18 +77,13 @@ pub(super) fn server_with(my_cnf: &Path) -> Option<i32> {
     })
 }
 
-fn read_stat(pid: i32) -> Option<(char, u64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(") ")?;
-    let mut fields = rest.split(' ');
-    let state = fields.next()?.chars().next()?;
-    Some((state, fields.nth(18)?.parse().ok()?))
+fn stat(pid: i32) -> Option<ProcessStat> {
+    ProcessStat::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// Tells one start of the machine from another: start times count from there.
 pub(super) fn boot_id() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().into()
+    far::boot_id().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! sandbox.json says what a sandbox is, for the evenkeel that comes after this one.
 
 use super::cgroup::Cgroup;
-use super::paths::Paths;
+use super::paths::{Paths, write_private};
 use super::process::{ProcessId, boot_id};
 use super::{CpuSet, DiskLimit, SandboxError};
 use crate::server::{Address, Target, TlsMode};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 const VERSION: u32 = 1;
@@ -18,7 +17,7 @@ const VERSION: u32 = 1;
 pub(super) const USER: &str = "evenkeel";
 
 /// The file's content. It holds the password, so it has no `Debug` and is closed to other users.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
     pub server_binary: PathBuf,
@@ -49,22 +48,7 @@ struct Running {
 
 impl Record {
     pub(super) fn new(socket: PathBuf, password: String) -> Self {
-        Self {
-            version: VERSION,
-            server_binary: PathBuf::new(),
-            server_version: String::new(),
-            socket,
-            port: 0,
-            password,
-            settings: BTreeMap::new(),
-            cpus: None,
-            memory: None,
-            disk: DiskLimit::default(),
-            disk_proved: Vec::new(),
-            detached: false,
-            running: None,
-            groups: Vec::new(),
-        }
+        Self { version: VERSION, socket, password, ..Self::default() }
     }
 
     /// `None` where there is none yet.
@@ -91,15 +75,7 @@ impl Record {
         let new = path.with_extension("json.new");
         let text = serde_json::to_vec_pretty(self)
             .map_err(|error| SandboxError::Record { path: path.clone(), reason: error.to_string() })?;
-        let mut options = OpenOptions::new();
-        let written = options
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&new)
-            .and_then(|mut file| file.write_all(&text))
-            .and_then(|()| fs::rename(&new, &path));
+        let written = write_private(&new, &text).and_then(|()| fs::rename(&new, &path));
         if written.is_err() {
             // Nothing of it stays where the disk is full, as far as it can be removed.
             let _ = fs::remove_file(&new);

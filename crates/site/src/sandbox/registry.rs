@@ -225,7 +225,6 @@ fn remove(home: &Path, name: &str) -> Result<Cleaned, SandboxError> {
     let lock = paths.lock()?;
     if let Ok(Some(record)) = Record::load(&paths) {
         drop(Groups::adopt(record.groups.clone()));
-        Paths::remove_socket_dir(&record.socket);
     }
     let bytes = disk_use(&paths.dir);
     fs::remove_dir_all(&paths.dir).map_err(SandboxError::io("remove", &paths.dir))?;

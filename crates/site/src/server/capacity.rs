@@ -1,7 +1,7 @@
 //! A server, and this process, bear only so many sessions at once.
 
-use super::preflight::{OWN_FILES, file_limit};
 use super::{Control, TargetError};
+use evenkeel_os::{allow_descriptors, open_files};
 use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,9 @@ pub struct Capacity {
     pub limit: String,
     pub remedy: String,
 }
+
+/// Descriptors this process needs for itself: files of the run, threads' event queues, libraries.
+const OWN_FILES: u64 = 64;
 
 /// Sessions that a pool of nobody's choice leaves free, so that others can still log in and look.
 const LEFT_FREE: u32 = 5;
@@ -60,22 +63,19 @@ const STATUS: [&str; 3] = ["Threads_connected", "Prepared_stmt_count", "Open_fil
 /// These alone: all of them are more than a thousand lines, which a load that counts its own CPU time need not read.
 fn named(control: &mut Control, what: &str, names: &[&str]) -> Result<BTreeMap<String, String>, TargetError> {
     let list = names.join("', '");
-    let rows = control.query(&format!("SHOW GLOBAL {what} WHERE Variable_name IN ('{list}')"))?;
-    let pair = |row: Vec<Option<String>>| {
-        let mut fields = row.into_iter();
-        Some((fields.next()??, fields.next()??))
-    };
-    Ok(rows.rows.into_iter().filter_map(pair).collect())
+    Ok(control.query(&format!("SHOW GLOBAL {what} WHERE Variable_name IN ('{list}')"))?.pairs().collect())
 }
 
-struct Limits {
-    variables: BTreeMap<String, String>,
-    status: BTreeMap<String, String>,
-    per_user: Option<String>,
+/// What bounds the sessions of a server.
+pub(super) struct Limits {
+    pub variables: BTreeMap<String, String>,
+    pub status: BTreeMap<String, String>,
+    /// Connections that the account may have; 0 is no limit.
+    pub per_user: Option<String>,
 }
 
 impl Limits {
-    fn variable(&self, name: &str) -> Option<u64> {
+    pub fn variable(&self, name: &str) -> Option<u64> {
         self.variables.get(name)?.parse().ok()
     }
 
@@ -84,14 +84,20 @@ impl Limits {
     }
 
     fn least(&self, prepared: u32, own_files: u64) -> Capacity {
+        let all = self.all(prepared, own_files).map(|(_, found)| found);
+        all.min_by_key(|found| found.sessions).unwrap_or_else(|| own(own_files))
+    }
+
+    /// Each limit that is known, by the name of its setting.
+    pub fn all(&self, prepared: u32, own_files: u64) -> impl Iterator<Item = (&'static str, Capacity)> {
         let found = [
-            self.connections(),
-            self.user_connections(),
-            self.prepared(prepared),
-            self.open_files(),
-            Some(own(own_files)),
+            ("max_connections", self.connections()),
+            ("max_user_connections", self.user_connections()),
+            ("max_prepared_stmt_count", self.prepared(prepared)),
+            ("open_files_limit", self.open_files()),
+            ("RLIMIT_NOFILE", Some(own(own_files))),
         ];
-        found.into_iter().flatten().min_by_key(|found| found.sessions).unwrap_or_else(|| own(own_files))
+        found.into_iter().filter_map(|(name, found)| Some((name, found?)))
     }
 
     fn connections(&self) -> Option<Capacity> {
@@ -100,7 +106,6 @@ impl Limits {
         Some(bears(max.saturating_sub(used), limit, "raise it by SET GLOBAL max_connections"))
     }
 
-    /// 0 is no limit.
     fn user_connections(&self) -> Option<Capacity> {
         let max = self.per_user.as_ref()?.parse::<u64>().ok().filter(|max| *max > 0)?;
         let limit = format!("max_user_connections is {max} for this account");
@@ -122,6 +127,12 @@ impl Limits {
         let limit = format!("open_files_limit of the server is {max} with {used} in use");
         Some(bears(max.saturating_sub(used), limit, "raise it in the server's my.cnf"))
     }
+}
+
+/// Raises this process's soft limit of open files to the hard one, and returns what holds then.
+pub fn file_limit() -> u64 {
+    allow_descriptors();
+    open_files()
 }
 
 fn own(files: u64) -> Capacity {

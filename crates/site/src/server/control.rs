@@ -33,6 +33,14 @@ impl Rows {
     pub fn value(&self) -> Option<&str> {
         self.rows.first()?.first()?.as_deref()
     }
+
+    /// Names with their values.
+    pub(super) fn pairs(self) -> impl Iterator<Item = (String, String)> {
+        self.rows.into_iter().filter_map(|row| {
+            let mut values = row.into_iter();
+            Some((values.next()??, values.next()?.unwrap_or_default()))
+        })
+    }
 }
 
 /// One value of a row as the server sent it, `None` for NULL.
@@ -249,12 +257,12 @@ impl Control {
     /// Global variables by name, in lower case.
     pub fn variables(&mut self) -> Result<BTreeMap<String, String>, TargetError> {
         let rows = self.query("SHOW GLOBAL VARIABLES")?;
-        Ok(pairs(rows).map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
+        Ok(rows.pairs().map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
     }
 
     /// Status counters by name, as the server writes them (`Threads_running`).
     pub fn status(&mut self) -> Result<BTreeMap<String, String>, TargetError> {
-        Ok(pairs(self.query("SHOW GLOBAL STATUS")?).collect())
+        Ok(self.query("SHOW GLOBAL STATUS")?.pairs().collect())
     }
 
     /// Whether the server still answers.
@@ -315,13 +323,6 @@ fn kept<T>(
 
 fn texts(row: &Row<'_>) -> Result<Vec<Option<String>>, ProtocolError> {
     row.texts().map(|text| Ok(text?.map(|text| String::from_utf8_lossy(text).into_owned()))).collect()
-}
-
-fn pairs(rows: Rows) -> impl Iterator<Item = (String, String)> {
-    rows.rows.into_iter().filter_map(|row| {
-        let mut values = row.into_iter();
-        Some((values.next()??, values.next()?.unwrap_or_default()))
-    })
 }
 
 /// Says what is wrong with a statement. 1148 and 3948 (MySQL), 4166 (MariaDB): LOAD DATA LOCAL is off.

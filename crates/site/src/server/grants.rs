@@ -77,52 +77,31 @@ fn database_of(object: &str) -> String {
     name
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
-    /// Any text, `%` in a pattern.
-    Any,
-    /// Any one character, `_` in a pattern.
-    One,
-    /// This character and no other.
-    Literal(char),
-}
-
-/// `%` stands for any text, `_` for any character, a backslash takes the next one as it is.
-fn parts(pattern: &str) -> Vec<Part> {
-    let (mut parts, mut rest) = (Vec::new(), pattern.chars());
-    while let Some(sign) = rest.next() {
-        parts.push(match sign {
-            '%' => Part::Any,
-            '_' => Part::One,
-            '\\' => Part::Literal(rest.next().unwrap_or('\\')),
-            plain => Part::Literal(plain),
-        });
-    }
-    parts
-}
-
-/// Where it fails behind a `%`, that one takes a character more, and none before it does: so the work is that of pattern times name
+/// `%` stands for any text, `_` for any character, a backslash takes the next one as it is. The work is that of pattern times name
 /// at most, whatever a server says that it granted.
 fn matches(pattern: &str, name: &str) -> bool {
-    let (parts, name) = (parts(pattern), name.chars().collect::<Vec<_>>());
-    let (mut part, mut at) = (0, 0);
-    let mut last_any: Option<(usize, usize)> = None;
-    while at < name.len() {
-        match (parts.get(part), last_any) {
-            (Some(Part::Any), _) => {
-                last_any = Some((part, at));
-                part += 1;
+    let name: Vec<char> = name.chars().collect();
+    // Which beginnings of the name fit what was read of the pattern.
+    let mut fits = vec![false; name.len() + 1];
+    fits[0] = true;
+    let mut signs = pattern.chars();
+    while let Some(sign) = signs.next() {
+        let literal = match sign {
+            '%' => {
+                let first = fits.iter().position(|fits| *fits).unwrap_or(fits.len());
+                fits[first..].fill(true);
+                continue;
             }
-            (Some(Part::One), _) => (part, at) = (part + 1, at + 1),
-            (Some(Part::Literal(sign)), _) if *sign == name[at] => (part, at) = (part + 1, at + 1),
-            (_, Some((any, from))) => {
-                last_any = Some((any, from + 1));
-                (part, at) = (any + 1, from + 1);
-            }
-            (_, None) => return false,
+            '_' => None,
+            '\\' => Some(signs.next().unwrap_or('\\')),
+            plain => Some(plain),
+        };
+        for at in (0..name.len()).rev() {
+            fits[at + 1] = fits[at] && literal.is_none_or(|sign| sign == name[at]);
         }
+        fits[0] = false;
     }
-    parts[part..].iter().all(|part| *part == Part::Any)
+    fits[name.len()]
 }
 
 #[cfg(test)]

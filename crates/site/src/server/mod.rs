@@ -17,7 +17,7 @@ mod tls;
 mod url;
 mod version;
 
-pub use capacity::{Capacity, capacity};
+pub use capacity::{Capacity, capacity, file_limit};
 pub use control::{Cell, Control, HangUp, RowTaker, Rows};
 pub use error::TargetError;
 pub use local::Local;

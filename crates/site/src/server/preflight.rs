@@ -1,10 +1,9 @@
 //! Before a run it is checked whether the server, and this process, carry what the run asks for.
 
+use super::capacity::{Capacity, Limits, file_limit};
 use super::grants::Grants;
 use super::{Control, Flavor, TargetError};
 use evenkeel_core::Nanos;
-use evenkeel_os::{allow_descriptors, open_files};
-use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
@@ -31,9 +30,6 @@ pub struct Problem {
     pub blocks: bool,
 }
 
-/// Descriptors this process needs for itself: files of the run, threads' event queues, libraries.
-pub(super) const OWN_FILES: u64 = 64;
-
 /// ER_OPTION_PREVENTS_STATEMENT. SHOW GRANTS meets it where the server runs without its tables of privileges.
 const OPTION_PREVENTS: u16 = 1290;
 
@@ -44,18 +40,14 @@ pub fn preflight(control: &mut Control, needs: &Needs) -> Result<Result<(), Vec<
     let status = control.status()?;
     let per_user = control.query_value("SELECT @@session.max_user_connections")?;
     let (grants, unchecked) = grants(control)?;
-    let server = Server { variables, status, flavor: control.version().flavor };
+    let server = Server { limits: Limits { variables, status, per_user }, flavor: control.version().flavor };
     let mut problems = Vec::from_iter(unchecked);
-    problems.extend(server.connections(needs));
-    problems.extend(user_connections(needs, per_user.as_deref()));
-    problems.extend(server.prepared_statements(needs));
-    problems.extend(server.open_files(needs));
+    problems.extend(server.sessions(needs, file_limit()));
     problems.extend(server.table_cache(needs));
     problems.extend(server.idle_timeout(needs));
     problems.extend(server.read_only(needs, &grants));
     problems.extend(server.local_infile(needs));
     problems.extend(privileges(needs, &grants));
-    problems.extend(own_files(needs, file_limit()));
     Ok(if problems.is_empty() { Ok(()) } else { Err(problems) })
 }
 
@@ -92,72 +84,30 @@ fn disturbance(subject: &str, text: String, hint: impl Into<String>) -> Option<P
 }
 
 struct Server {
-    variables: BTreeMap<String, String>,
-    status: BTreeMap<String, String>,
+    limits: Limits,
     flavor: Flavor,
 }
 
 impl Server {
-    fn number(&self, name: &str) -> Option<u64> {
-        self.variables.get(name)?.parse().ok()
-    }
-
-    fn counter(&self, name: &str) -> u64 {
-        self.status.get(name).and_then(|value| value.parse().ok()).unwrap_or(0)
-    }
-
     fn is_on(&self, name: &str) -> bool {
-        self.variables.get(name).is_some_and(|value| !matches!(value.as_str(), "OFF" | "0" | ""))
+        self.limits.variables.get(name).is_some_and(|value| !matches!(value.as_str(), "OFF" | "0" | ""))
     }
 
-    fn connections(&self, needs: &Needs) -> Option<Problem> {
-        let max = self.number("max_connections")?;
-        let used = self.counter("Threads_connected");
-        if max.saturating_sub(used) >= needs.sessions.into() {
-            return None;
-        }
-        let text =
-            format!("max_connections is {max} with {used} in use, the run needs {} more", needs.sessions);
-        let enough = used + u64::from(needs.sessions) + 10;
-        problem(
-            "max_connections",
-            text,
-            format!("SET GLOBAL max_connections = {enough}, or use fewer sessions"),
-        )
-    }
-
-    fn prepared_statements(&self, needs: &Needs) -> Option<Problem> {
-        let max = self.number("max_prepared_stmt_count")?;
-        let used = self.counter("Prepared_stmt_count");
-        let wanted = u64::from(needs.sessions) * u64::from(needs.prepared_per_session);
-        if max.saturating_sub(used) >= wanted {
-            return None;
-        }
-        let text = format!(
-            "max_prepared_stmt_count is {max} with {used} in use, the run needs {wanted} ({} sessions x {} statements)",
-            needs.sessions, needs.prepared_per_session
-        );
-        let hint = format!("SET GLOBAL max_prepared_stmt_count = {}, or use fewer sessions", used + wanted);
-        problem("max_prepared_stmt_count", text, hint)
-    }
-
-    fn open_files(&self, needs: &Needs) -> Option<Problem> {
-        let limit = self.number("open_files_limit").filter(|limit| *limit > 0)?;
-        let used = self.counter("Threads_connected") + self.counter("Open_files");
-        let wanted = u64::from(needs.sessions);
-        if limit.saturating_sub(used) >= wanted {
-            return None;
-        }
-        let text = format!(
-            "open_files_limit is {limit} with {used} in use, the run needs {wanted} for its sessions"
-        );
-        problem("open_files_limit", text, "raise open_files_limit in the server's my.cnf and restart it")
+    /// Whether the server, the account and this process bear so many sessions.
+    fn sessions(&self, needs: &Needs, own_files: u64) -> Vec<Problem> {
+        let all = self.limits.all(needs.prepared_per_session, own_files);
+        let short = all.filter(|(_, found)| found.sessions < needs.sessions);
+        let told = |(subject, found): (&str, Capacity)| {
+            let text = format!("{}, the run needs {} more sessions", found.limit, needs.sessions);
+            problem(subject, text, format!("{}, or use fewer sessions", found.remedy))
+        };
+        short.filter_map(told).collect()
     }
 
     /// Each session keeps a table open while it uses it; below that the cache is emptied and filled all the
     /// time, which costs and is not what the run is meant to measure.
     fn table_cache(&self, needs: &Needs) -> Option<Problem> {
-        let cache = self.number("table_open_cache")?;
+        let cache = self.limits.variable("table_open_cache")?;
         if cache >= needs.sessions.into() {
             return None;
         }
@@ -167,7 +117,7 @@ impl Server {
 
     /// Our sessions do not call themselves interactive, so that interactive_timeout is not theirs.
     fn idle_timeout(&self, needs: &Needs) -> Option<Problem> {
-        let timeout = self.number("wait_timeout")?;
+        let timeout = self.limits.variable("wait_timeout")?;
         let seconds = needs.duration.as_secs_f64().ceil();
         if timeout as f64 > seconds {
             return None;
@@ -190,7 +140,7 @@ impl Server {
         let name = ["super_read_only", "innodb_read_only", "read_only"]
             .into_iter()
             .find(|name| self.is_on(name) && !(*name == "read_only" && exempt))?;
-        let value = self.variables.get(name)?;
+        let value = self.limits.variables.get(name)?;
         let hint = match name {
             "innodb_read_only" => "restart the server without innodb_read_only".into(),
             _ => format!("measure the primary, or SET GLOBAL {name} = OFF"),
@@ -205,22 +155,6 @@ impl Server {
         let text = "local_infile is OFF and the data is loaded by LOAD DATA LOCAL".into();
         problem("local_infile", text, "SET GLOBAL local_infile = ON")
     }
-}
-
-/// 0 is no limit. MariaDB says -1 for "nobody but administrators", and then we would not be connected.
-fn user_connections(needs: &Needs, value: Option<&str>) -> Option<Problem> {
-    let max = value?.parse::<u64>().ok().filter(|max| *max > 0)?;
-    // One is the control connection that asks.
-    if max > needs.sessions.into() {
-        return None;
-    }
-    let text =
-        format!("max_user_connections is {max} for this account, the run needs {}", needs.sessions + 1);
-    problem(
-        "max_user_connections",
-        text,
-        "raise it (globally, or by ALTER USER ... WITH MAX_USER_CONNECTIONS)",
-    )
 }
 
 fn privileges(needs: &Needs, grants: &Grants) -> Vec<Problem> {
@@ -238,25 +172,6 @@ fn privileges(needs: &Needs, grants: &Grants) -> Vec<Problem> {
         .collect()
 }
 
-fn own_files(needs: &Needs, limit: u64) -> Option<Problem> {
-    let wanted = u64::from(needs.sessions) + OWN_FILES;
-    if limit >= wanted {
-        return None;
-    }
-    let text = format!("this process may open {limit} files, the run needs {wanted}");
-    problem(
-        "RLIMIT_NOFILE",
-        text,
-        format!("ulimit -n {wanted} before starting evenkeel, or use fewer sessions"),
-    )
-}
-
-/// Raises this process's soft limit of open files to the hard one, and returns what holds then.
-pub fn file_limit() -> u64 {
-    allow_descriptors();
-    open_files()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,7 +180,8 @@ mod tests {
         let map = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
         };
-        Server { variables: map(variables), status: map(status), flavor: Flavor::MariaDb }
+        let limits = Limits { variables: map(variables), status: map(status), per_user: None };
+        Server { limits, flavor: Flavor::MariaDb }
     }
 
     fn needs(sessions: u32) -> Needs {
@@ -277,26 +193,18 @@ mod tests {
     }
 
     #[test]
-    fn connections_in_use_count_against_the_limit() {
-        let server = server(&[("max_connections", "100")], &[("Threads_connected", "40")]);
-        assert_eq!(server.connections(&needs(60)), None);
-        let problem = server.connections(&needs(61)).unwrap();
-        assert_eq!(problem.text, "max_connections is 100 with 40 in use, the run needs 61 more");
-        assert!(problem.hint.contains("SET GLOBAL max_connections = 111") && problem.blocks);
-    }
-
-    #[test]
-    fn prepared_statements_are_sessions_times_statements() {
-        let server = server(&[("max_prepared_stmt_count", "1000")], &[("Prepared_stmt_count", "100")]);
-        assert_eq!(server.prepared_statements(&needs(90)), None);
-        assert!(server.prepared_statements(&needs(91)).unwrap().text.contains("needs 910 (91 sessions x 10"));
-    }
-
-    #[test]
-    fn an_account_needs_room_for_the_control_connection_too() {
-        assert_eq!(user_connections(&needs(9), Some("10")), None);
-        assert_eq!(user_connections(&needs(900), Some("0")), None);
-        assert!(user_connections(&needs(10), Some("10")).is_some());
+    fn what_bears_fewer_sessions_than_the_run_needs_is_a_problem_with_its_figures() {
+        let variables = [("max_connections", "100"), ("max_prepared_stmt_count", "1000")];
+        let status = [("Threads_connected", "40"), ("Prepared_stmt_count", "100")];
+        let server = server(&variables, &status);
+        assert!(server.sessions(&needs(60), 1_000).is_empty());
+        let problems = server.sessions(&needs(61), 1_000);
+        let [problem] = &problems[..] else { panic!("{problems:?}") };
+        assert_eq!(problem.text, "max_connections is 100 with 40 in use, the run needs 61 more sessions");
+        assert!(problem.hint.contains("SET GLOBAL max_connections") && problem.blocks);
+        let subjects: Vec<String> =
+            server.sessions(&needs(91), 100).into_iter().map(|problem| problem.subject).collect();
+        assert_eq!(subjects, ["max_connections", "max_prepared_stmt_count", "RLIMIT_NOFILE"]);
     }
 
     #[test]
@@ -330,12 +238,5 @@ mod tests {
         let problems = privileges(&needs, &grants);
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].text, "the account has no DROP privilege on `shop`.*");
-    }
-
-    #[test]
-    fn our_own_descriptors_are_counted_and_raised() {
-        assert_eq!(own_files(&needs(36), 100), None);
-        assert!(own_files(&needs(37), 100).unwrap().text.contains("may open 100 files, the run needs 101"));
-        assert!(file_limit() >= 256);
     }
 }

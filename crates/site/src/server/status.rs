@@ -37,11 +37,6 @@ impl Control {
             }
             Flavor::MySql => format!("SHOW {scope} STATUS{names}"),
         };
-        let rows = self.query(&sql)?.rows.into_iter();
-        let pair = |row: Vec<Option<String>>| match <[Option<String>; 2]>::try_from(row) {
-            Ok([Some(name), value]) => Some((name, value.unwrap_or_default())),
-            _ => None,
-        };
-        Ok(rows.filter_map(pair).collect())
+        Ok(self.query(&sql)?.pairs().collect())
     }
 }

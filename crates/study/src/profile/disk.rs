@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn what_was_moved_is_told_per_request_and_an_io_by_its_mean_time() {
         let whole = SenseSample {
-            process_io: Some(ProcessIo { read_bytes: 16_384_000, write_bytes: 0, cancelled_bytes: 0 }),
+            process_io: Some(ProcessIo { read_bytes: 16_384_000, write_bytes: 0 }),
             device_io: Some(DeviceIo {
                 reads: 1_500,
                 read_time: Nanos::from_millis(4_500),

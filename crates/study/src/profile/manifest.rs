@@ -17,7 +17,7 @@ pub(super) fn machine(ready: &Ready) -> BTreeMap<String, String> {
     let storage = machine.storage.as_ref();
     let device = storage.and_then(|storage| storage.device.as_ref());
     let words = [
-        ("cpu", machine.processor.model),
+        ("cpu", machine.processor),
         ("cpus", machine.cpus.map(|cpus| cpus.to_string())),
         ("governor", machine.governor),
         ("hypervisor", hypervisor),

@@ -309,21 +309,19 @@ fn status_values(status: &evenkeel_sense::status::StatusUse) -> BTreeMap<String,
 fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64> {
     let requests = stretch::completed(load, whole.at - whole.duration, whole.at);
     let each = |count: f64| requests.map(|requests| count / requests);
-    let share = |stall: &Option<evenkeel_sense::pressure::Stall>| stall.as_ref().map(|stall| stall.share);
     let busy_percent = |busy: Nanos| 100.0 * busy.as_secs_f64() / whole.duration.as_secs_f64().max(1e-9);
-    let switches = whole.switches.as_ref().map(|switches| switches.voluntary + switches.involuntary);
     // All of a machine, where nobody sees the server's own process there.
     let domain = whole.domain.as_ref().filter(|_| whole.server.is_none());
     let values = [
         (SERVER_CPU, whole.server.as_ref().and_then(|used| each(used.busy.as_micros_f64()))),
         ("domain_cpu_us_per_request", domain.and_then(|used| each(used.busy.as_micros_f64()))),
         ("host_steal_percent", whole.host.as_ref().and_then(|used| used.steal)),
-        ("psi_cpu_some_percent", share(&whole.pressure.cpu.some)),
-        ("psi_memory_full_percent", share(&whole.pressure.memory.full)),
-        ("psi_io_some_percent", share(&whole.pressure.io.some)),
-        ("psi_io_full_percent", share(&whole.pressure.io.full)),
+        ("psi_cpu_some_percent", whole.pressure.get("cpu_some").copied()),
+        ("psi_memory_full_percent", whole.pressure.get("memory_full").copied()),
+        ("psi_io_some_percent", whole.pressure.get("io_some").copied()),
+        ("psi_io_full_percent", whole.pressure.get("io_full").copied()),
         ("disk_busy_percent", whole.device_io.as_ref().map(|io| busy_percent(io.busy))),
-        ("server_switches_per_request", switches.and_then(|count| each(count as f64))),
+        ("server_switches_per_request", whole.switches.and_then(|count| each(count as f64))),
     ];
     let known = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
     known.chain(disk::values(whole, requests)).map(|(name, value)| (name.to_owned(), value)).collect()

@@ -19,7 +19,7 @@ impl MachineRecord {
     pub fn here(server_binary: Option<&Path>) -> Self {
         let machine = Machine::read(None);
         Self {
-            processor: machine.processor.model,
+            processor: machine.processor,
             cpus: machine.cpus.as_ref().map(ToString::to_string),
             hypervisor: machine.hypervisor.name,
             server_binary: server_binary.map(|path| path.display().to_string()),

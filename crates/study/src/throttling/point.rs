@@ -212,9 +212,8 @@ fn server_figures(run: &mut Run, load: &LoadResult, seen: &Seen, in_flight: f64)
         run.set("cycles_per_commit", events(counted.cycles));
         run.set("dtlb_misses_per_commit", events(counted.dtlb_load_misses));
         run.set("cache_misses_per_commit", events(counted.cache_misses));
-        let switches =
-            whole.switches.as_ref().map(|switches| (switches.voluntary + switches.involuntary) as f64);
-        run.set("switches_per_commit", switches.and_then(|count| per_commit(count * share)));
+        let switches = whole.switches.and_then(|count| per_commit(count as f64 * share));
+        run.set("switches_per_commit", switches);
     }
     if let Some(status) = &seen.status {
         let counter = |name: &str| status.counter(name).map(|count| count as f64);

@@ -2,7 +2,7 @@
 
 bitflags::bitflags! {
     /// What one end can do, or both; of the protocol's many flags those that matter here.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct CapabilityFlags: u32 {
         /// Passwords of version 4.1; MariaDB leaves it out where it shows flags of its own.
         const CLIENT_LONG_PASSWORD = 0x1;

@@ -4,7 +4,7 @@ use super::CapabilityFlags;
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Greeting {
     /// Version text, for example `11.4.2-MariaDB`.
     pub version: String,
@@ -15,18 +15,6 @@ pub struct Greeting {
     pub(super) plugin: Vec<u8>,
     /// Random bytes that the proof of the password contains.
     pub(super) nonce: Vec<u8>,
-}
-
-impl Default for Greeting {
-    fn default() -> Self {
-        Self {
-            version: String::new(),
-            connection: 0,
-            capabilities: CapabilityFlags::empty(),
-            plugin: Vec::new(),
-            nonce: Vec::new(),
-        }
-    }
 }
 
 impl Greeting {

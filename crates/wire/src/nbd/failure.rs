@@ -11,8 +11,6 @@ pub enum Failure {
     /// Not as the protocol or the disk is.
     Invalid = 22,
     NoSpace = 28,
-    /// More than one answer may carry.
-    Overflow = 75,
     /// Not possible on this disk.
     Unsupported = 95,
     Shutdown = 108,
@@ -28,7 +26,6 @@ impl Failure {
             22 => Self::Invalid,
             // EFBIG, ENOSPC, EDQUOT.
             27 | 28 | 122 => Self::NoSpace,
-            75 => Self::Overflow,
             95 => Self::Unsupported,
             108 => Self::Shutdown,
             _ => Self::Io,

@@ -2,27 +2,23 @@
 //!
 //! [`Handshake`] brings a connection from the greeting to the choice of an export, [`RequestReader`] reads the heads of
 //! requests in whatever pieces they arrive, [`Head`] is what stands before the bytes of an answer. What a write carries is
-//! left to the caller, who knows where it goes. Fixed newstyle only. TLS is asked for and
+//! left to the caller, who knows where it goes. Fixed newstyle with the option GO, and simple replies. TLS is asked for and
 //! answered here, and done by the caller.
 
 mod failure;
 mod handshake;
-mod option;
 mod reply;
 mod request;
 
 pub use failure::Failure;
-pub use handshake::{Agreed, Export, Handshake, Step};
-pub use reply::{EXTENT_BYTES, Head, extent};
+pub use handshake::{Export, Handshake, Step};
+pub use reply::Head;
 pub use request::{Command, Request, RequestReader};
 
 /// Longest name of an export, in bytes.
 pub const NAME_MAX: usize = 4_096;
 /// Most bytes that one read or write may carry.
 pub const PAYLOAD_MAX: u32 = 32 << 20;
-/// The only context of metadata that there is: which parts of a disk are holes. And its number in answers.
-const ALLOCATION: &str = "base:allocation";
-const ALLOCATION_ID: u32 = 1;
 /// The size of I/Os that clients are told to prefer, in bytes.
 const PREFERRED: u32 = 4_096;
 

@@ -1,6 +1,6 @@
 //! The head of a request: what is to be done, where, and how much.
 
-use super::{Agreed, Failure, PAYLOAD_MAX, Reader};
+use super::{PAYLOAD_MAX, Reader};
 use crate::error::ProtocolError;
 
 const MAGIC: u32 = 0x2560_9513;
@@ -13,15 +13,10 @@ const DISCONNECT: u16 = 2;
 const FLUSH: u16 = 3;
 const TRIM: u16 = 4;
 const WRITE_ZEROES: u16 = 6;
-const BLOCK_STATUS: u16 = 7;
 
 /// It must be on the disk before the answer. Without meaning, but allowed, where nothing is changed.
 const DURABLE: u16 = 1;
 const NO_HOLE: u16 = 1 << 1;
-/// The answer to a read is in one piece, as ours always is.
-const ONE_PIECE: u16 = 1 << 2;
-/// One extent is enough.
-const ONE_EXTENT: u16 = 1 << 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -45,16 +40,10 @@ pub enum Command {
         /// Space may not be given back.
         allocate: bool,
     },
-    /// Which parts of the range are holes.
-    Holes {
-        /// The first extent is enough.
-        one: bool,
-    },
     /// Nothing more comes, and no answer is wanted.
     Disconnect,
-    /// Nothing that is served.
+    /// Nothing that is served, or not in this way.
     Refused {
-        failure: Failure,
         /// Bytes that follow the head all the same.
         payload: u32,
     },
@@ -71,20 +60,13 @@ pub struct Request {
 }
 
 /// Reads heads of requests in whatever pieces they arrive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RequestReader {
     kept: [u8; BYTES],
     filled: usize,
-    /// What may be asked for: reads in one piece where their answers may have structure, and holes.
-    agreed: Agreed,
 }
 
 impl RequestReader {
-    /// At the begin of a head. `agreed` is what the handshake came to.
-    pub fn new(agreed: Agreed) -> Self {
-        Self { kept: [0; BYTES], filled: 0, agreed }
-    }
-
     /// The next head; `None` where it is not all there yet, and the input is used up. What a write carries is not taken
     /// from the input.
     pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Request>, ProtocolError> {
@@ -92,7 +74,7 @@ impl RequestReader {
             && let Some((head, rest)) = input.split_first_chunk::<BYTES>()
         {
             *input = rest;
-            return self.read(head).map(Some);
+            return read(head).map(Some);
         }
         let count = input.len().min(BYTES - self.filled);
         let (taken, rest) = input.split_at(count);
@@ -103,39 +85,34 @@ impl RequestReader {
             return Ok(None);
         }
         self.filled = 0;
-        self.read(&self.kept).map(Some)
+        read(&self.kept).map(Some)
     }
+}
 
-    fn read(&self, head: &[u8; BYTES]) -> Result<Request, ProtocolError> {
-        let mut reader = Reader(head);
-        let fields = (reader.u32(), reader.u16(), reader.u16(), reader.u64(), reader.u64(), reader.u32());
-        let (Some(MAGIC), Some(flags), Some(kind), Some(cookie), Some(offset), Some(length)) = fields else {
-            return Err(ProtocolError::Malformed("head of a request"));
-        };
-        Ok(Request { command: self.command(kind, flags, length), cookie, offset, length })
-    }
+fn read(head: &[u8; BYTES]) -> Result<Request, ProtocolError> {
+    let mut reader = Reader(head);
+    let fields = (reader.u32(), reader.u16(), reader.u16(), reader.u64(), reader.u64(), reader.u32());
+    let (Some(MAGIC), Some(flags), Some(kind), Some(cookie), Some(offset), Some(length)) = fields else {
+        return Err(ProtocolError::Malformed("head of a request"));
+    };
+    Ok(Request { command: command(kind, flags, length), cookie, offset, length })
+}
 
-    fn command(&self, kind: u16, flags: u16, length: u32) -> Command {
-        let durable = flags & DURABLE != 0;
-        let (command, known) = match kind {
-            READ => (Command::Read, if self.agreed.structured { ONE_PIECE } else { 0 }),
-            WRITE => (Command::Write { durable }, 0),
-            // Flags mean nothing where no answer is given.
-            DISCONNECT => return Command::Disconnect,
-            FLUSH => (Command::Flush, 0),
-            TRIM => (Command::Trim { durable }, 0),
-            WRITE_ZEROES => (Command::Zero { durable, allocate: flags & NO_HOLE != 0 }, NO_HOLE),
-            // Of nothing nothing can be said.
-            BLOCK_STATUS if self.agreed.holes && length > 0 => {
-                (Command::Holes { one: flags & ONE_EXTENT != 0 }, ONE_EXTENT)
-            }
-            _ => return Command::Refused { failure: Failure::Invalid, payload: 0 },
-        };
-        let carries = matches!(kind, READ | WRITE);
-        if flags & !(known | DURABLE) != 0 || carries && length > PAYLOAD_MAX {
-            let payload = if kind == WRITE { length } else { 0 };
-            return Command::Refused { failure: Failure::Invalid, payload };
-        }
-        command
+fn command(kind: u16, flags: u16, length: u32) -> Command {
+    let durable = flags & DURABLE != 0;
+    let (command, known) = match kind {
+        READ => (Command::Read, 0),
+        WRITE => (Command::Write { durable }, 0),
+        // Flags mean nothing where no answer is given.
+        DISCONNECT => return Command::Disconnect,
+        FLUSH => (Command::Flush, 0),
+        TRIM => (Command::Trim { durable }, 0),
+        WRITE_ZEROES => (Command::Zero { durable, allocate: flags & NO_HOLE != 0 }, NO_HOLE),
+        _ => return Command::Refused { payload: 0 },
+    };
+    let carries = matches!(kind, READ | WRITE);
+    if flags & !(known | DURABLE) != 0 || carries && length > PAYLOAD_MAX {
+        return Command::Refused { payload: if kind == WRITE { length } else { 0 } };
     }
+    command
 }

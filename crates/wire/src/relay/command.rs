@@ -50,9 +50,10 @@ pub enum Step<'a> {
     More,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     /// Each packet begins a command.
+    #[default]
     Commands,
     /// Packets that are numbered belong to a login, one numbered 0 begins a command.
     Login,
@@ -64,7 +65,7 @@ enum Mode {
     Stream,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CommandReader {
     mode: Mode,
     /// Bytes left of the packet that passes.
@@ -75,16 +76,10 @@ pub struct CommandReader {
     due: u8,
 }
 
-impl Default for CommandReader {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl CommandReader {
     /// For a client that has logged in.
     pub fn new() -> Self {
-        Self { mode: Mode::Commands, left: 0, continues: false, due: 0 }
+        Self::default()
     }
 
     /// Whether the last command was taken to its end.

@@ -5,9 +5,10 @@ use crate::error::ServerError;
 use crate::row::Row;
 
 /// Which command the response answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expect {
     /// A query, ping or reset: rows in text.
+    #[default]
     Text,
     /// An execution of a prepared statement: rows in binary.
     Binary,

@@ -25,8 +25,9 @@ use crate::status;
 /// Most columns of a result whose rows are captured; the server's own limit.
 const COLUMNS_MAX: u64 = 4096;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Done,
     First,
     /// Column definitions still to come, and whether they describe rows that follow.
@@ -43,7 +44,7 @@ enum State {
     File,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ResponseReader {
     deprecate_eof: bool,
     packet_limit: usize,
@@ -79,24 +80,7 @@ impl ResponseReader {
     /// For a session with or without `CLIENT_DEPRECATE_EOF`; captured rows and their definitions above
     /// `packet_limit` bytes are refused.
     pub fn new(deprecate_eof: bool, packet_limit: usize) -> Self {
-        Self {
-            deprecate_eof,
-            packet_limit,
-            expect: Expect::Text,
-            capture: false,
-            state: State::Done,
-            definitions_after: 0,
-            sequence: 0,
-            header: [0; HEADER_BYTES],
-            header_filled: 0,
-            left: 0,
-            continues: false,
-            length: 0,
-            head: Vec::new(),
-            columns: Columns::default(),
-            offers_file: false,
-            rows: 0,
-        }
+        Self { deprecate_eof, packet_limit, ..Self::default() }
     }
 
     /// One that keeps the names of captured columns too.
@@ -172,10 +156,7 @@ impl ResponseReader {
                 }
             }
         }
-        match input.is_empty() {
-            true => Ok(None),
-            false => Err(ProtocolError::Unasked),
-        }
+        if input.is_empty() { Ok(None) } else { Err(ProtocolError::Unasked) }
     }
 
     fn read_head(&mut self) -> Result<Found, ProtocolError> {

@@ -96,9 +96,9 @@ fn advance(
                     return Ok(());
                 }
                 Step::Answered => {}
-                Step::Chosen { export, agreed } => {
+                Step::Chosen { export } => {
                     assert!(export < exports.len());
-                    *side = Side::Serving { reader: RequestReader::new(agreed), left: 0 };
+                    *side = Side::Serving { reader: RequestReader::default(), left: 0 };
                 }
                 Step::Secures => {
                     assert_eq!(handshake.held(), 0, "of what came in the clear nothing is kept");
@@ -118,7 +118,7 @@ fn advance(
             let Some(request) = reader.take(input)? else { return Ok(()) };
             *left = match request.command {
                 Command::Write { .. } => u64::from(request.length),
-                Command::Refused { payload, .. } => u64::from(payload),
+                Command::Refused { payload } => u64::from(payload),
                 _ => 0,
             };
             played.requests.push(request);

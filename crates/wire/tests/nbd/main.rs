@@ -4,7 +4,7 @@
 mod harness;
 
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_wire::nbd::{Agreed, Command, Step};
+use evenkeel_wire::nbd::{Command, Step};
 use harness::{Played, play, play_tls};
 use proptest::prelude::*;
 
@@ -28,15 +28,6 @@ fn wanted(name: &[u8]) -> Vec<u8> {
     [string(name), vec![0, 2, 0, 1, 0, 3]].concat()
 }
 
-fn contexts(name: &[u8]) -> Vec<u8> {
-    queries(name, &[b"base:allocation"])
-}
-
-fn queries(name: &[u8], queries: &[&[u8]]) -> Vec<u8> {
-    let strings: Vec<u8> = queries.iter().flat_map(|query| string(query)).collect();
-    [string(name), (queries.len() as u32).to_be_bytes().to_vec(), strings].concat()
-}
-
 fn request(kind: u16, flags: u16, length: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = 0x2560_9513_u32.to_be_bytes().to_vec();
     bytes.extend(flags.to_be_bytes());
@@ -56,22 +47,16 @@ fn whole_session() -> Vec<u8> {
         option(3, b""),
         option(8, b""),
         option(6, &wanted(b"archive")),
-        option(9, &queries(b"orders", &[])),
-        option(10, &contexts(b"orders")),
         option(99, &[7; 20_000]),
         option(7, &wanted(b"nobody")),
         option(7, &wanted(b"orders")),
-        request(0, 4, 512, b""),
+        request(0, 0, 512, b""),
         request(1, 1, 100, &[9; 100]),
         request(3, 0, 0, b""),
         request(4, 1, 1 << 31, b""),
         request(6, 3, 1 << 20, b""),
         request(1, 32, 50, &[8; 50]),
         request(5, 0, 512, b""),
-        request(7, 8, u32::MAX, b""),
-        request(7, 0, 512, b""),
-        request(7, 0, 0, b""),
-        request(7, 4, 512, b""),
         request(2, 0, 0, b""),
     ];
     parts.concat()
@@ -97,11 +82,9 @@ const fn refused(why: u32) -> u32 {
 fn a_client_that_uses_all_there_is_gets_it() {
     let played = play(&whole_session(), || usize::MAX);
     assert_eq!(played.error, None);
-    let answers =
-        [refused(2), 2, 2, ACK, ACK, 3, 3, 3, ACK, 4, ACK, 4, ACK, refused(9), refused(6), 3, 3, 3, ACK];
+    let answers = [refused(2), 2, 2, ACK, refused(1), 3, 3, ACK, refused(9), refused(6), 3, 3, ACK];
     assert_eq!(kinds(&played), answers);
-    let agreed = Agreed { structured: true, holes: true };
-    assert_eq!(played.steps.last(), Some(&Step::Chosen { export: 0, agreed }));
+    assert_eq!(played.steps.last(), Some(&Step::Chosen { export: 0 }));
     let commands: Vec<Command> = played.requests.iter().map(|request| request.command).collect();
     assert_eq!(
         commands[..5],
@@ -113,12 +96,9 @@ fn a_client_that_uses_all_there_is_gets_it() {
             Command::Zero { durable: true, allocate: true },
         ]
     );
-    assert!(matches!(commands[5], Command::Refused { payload: 50, .. }), "an unknown flag");
-    assert!(matches!(commands[6], Command::Refused { payload: 0, .. }), "a command that was not offered");
-    assert_eq!(commands[7..9], [Command::Holes { one: true }, Command::Holes { one: false }]);
-    assert!(matches!(commands[9], Command::Refused { payload: 0, .. }), "the holes of nothing");
-    assert!(matches!(commands[10], Command::Refused { payload: 0, .. }), "with a flag of reads");
-    assert_eq!(commands[11..], [Command::Disconnect]);
+    assert!(matches!(commands[5], Command::Refused { payload: 50 }), "an unknown flag");
+    assert!(matches!(commands[6], Command::Refused { payload: 0 }), "a command that was not offered");
+    assert_eq!(commands[7..], [Command::Disconnect]);
     assert_eq!(played.payload, 150);
     assert!(played.requests.iter().all(|request| (request.cookie, request.offset) == (77, 4_096)));
 }
@@ -135,37 +115,15 @@ fn any_split_of_a_session_says_the_same() {
 }
 
 #[test]
-fn an_export_may_be_chosen_by_the_oldest_option() {
-    let read = request(0, 0, 512, b"");
-    let played = play(&[flags(false), option(1, b"archive"), read.clone()].concat(), || usize::MAX);
-    assert_eq!(played.steps, [Step::Chosen { export: 1, agreed: Agreed::default() }]);
-    let answer = &played.answers[18..];
-    assert_eq!((answer.len(), &answer[..8]), (134, &(1_u64 << 30).to_be_bytes()[..]));
-    assert_eq!(u16::from_be_bytes([answer[8], answer[9]]), 1 | 2 | 4 | 1 << 8, "it may only be read");
-    let unpadded = play(&[vec![0, 0, 0, 3], option(1, b"archive"), read].concat(), || usize::MAX);
-    assert_eq!(unpadded.answers.len(), 18 + 10);
-    assert_eq!(play(&[flags(true), option(1, b"nobody")].concat(), || 1).steps, [Step::Ended]);
-    assert_eq!(play(&[flags(true), option(1, b"")].concat(), || 1).steps, [Step::Ended], "there are two");
-}
-
-#[test]
 fn an_option_that_is_malformed_or_too_long_is_refused_and_the_next_one_is_taken() {
     let long = [b'x'; 5_000];
-    let many = u32::MAX.to_be_bytes();
-    let cases: [(u32, Vec<u8>, u32); 15] = [
+    let cases: [(u32, Vec<u8>, u32); 8] = [
         (3, b"x".to_vec(), 3),
-        (8, b"x".to_vec(), 3),
         (7, b"".to_vec(), 3),
         (7, vec![0xff; 30], 3),
         (7, [wanted(b"orders"), vec![0]].concat(), 3),
-        (7, wanted(&long), 9),
+        (7, wanted(&long), 6),
         (7, vec![0; 100_000], 9),
-        (10, contexts(b"orders"), 3),
-        (9, contexts(b"orders"), 3),
-        (9, b"".to_vec(), 3),
-        (9, [string(b"orders"), many.to_vec(), vec![0; 400]].concat(), 3),
-        (10, queries(b"orders", &[&long]), 9),
-        (10, queries(b"orders", &[&b"base:"[..]; 2_000]), 9),
         (5, b"".to_vec(), 2),
         (11, b"".to_vec(), 1),
     ];
@@ -176,57 +134,9 @@ fn an_option_that_is_malformed_or_too_long_is_refused_and_the_next_one_is_taken(
     }
 }
 
-/// What is agreed on after these options and the choice of a disk.
-fn agreed(options: &[Vec<u8>], name: &[u8]) -> Agreed {
-    let bytes = [flags(true), option(8, b""), options.concat(), option(7, &wanted(name))].concat();
-    match play(&bytes, || 50).steps.last() {
-        Some(Step::Chosen { agreed, .. }) => *agreed,
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn holes_are_told_of_the_disk_they_were_asked_for_and_by_the_last_choice() {
-    let choose = |name: &[u8], asked: &[&[u8]]| option(10, &queries(name, asked));
-    let holes = |options: &[Vec<u8>]| agreed(options, b"orders").holes;
-    let chosen = choose(b"orders", &[b"base:allocation"]);
-    assert!(holes(std::slice::from_ref(&chosen)));
-    assert!(holes(&[choose(b"orders", &[b"qemu:dirty-bitmap:x", b"base:allocation"])]));
-    assert!(!holes(&[]));
-    assert!(!holes(&[option(9, &contexts(b"orders"))]), "to list is not to choose");
-    assert!(!holes(&[choose(b"archive", &[b"base:allocation"])]), "of another disk");
-    for later in [choose(b"orders", &[]), choose(b"nobody", &[b"base:allocation"]), option(10, b"x")] {
-        assert!(!holes(&[chosen.clone(), later]), "a later choice takes the place of the one before");
-    }
-    let asked = |number, asked: &[&[u8]]| {
-        let bytes = [flags(true), option(8, b""), option(number, &queries(b"orders", asked))].concat();
-        kinds(&play(&bytes, || 50)).split_off(1)
-    };
-    assert_eq!(asked(9, &[]), [4, ACK]);
-    assert_eq!(asked(9, &[b"base:"]), [4, ACK]);
-    assert_eq!(asked(10, &[b"base:"]), [ACK], "a namespace chooses nothing");
-    assert_eq!(asked(10, &[b"base:allocation", b"base:allocation"]), [4, ACK], "once");
-    assert_eq!(asked(9, &[b"base:allocation2", b"base", b""]), [ACK]);
-}
-
-#[test]
-fn who_did_not_agree_on_it_may_not_ask_for_holes() {
-    for options in [vec![], vec![option(8, b"")]] {
-        let begin = [flags(true), options.concat(), option(7, &wanted(b"orders"))].concat();
-        let played = play(&[begin, request(7, 0, 512, b"")].concat(), || 100);
-        assert!(matches!(played.requests[0].command, Command::Refused { payload: 0, .. }));
-    }
-}
-
 /// A client that uses all there is, and TLS: some of it before, which is refused.
 fn secured_session() -> Vec<u8> {
-    let before = [
-        option(3, b""),
-        option(8, b""),
-        option(7, &wanted(b"orders")),
-        option(10, &contexts(b"orders")),
-        option(5, b"x"),
-    ];
+    let before = [option(3, b""), option(8, b""), option(7, &wanted(b"orders")), option(5, b"x")];
     [flags(true), before.concat(), option(5, b""), whole_session()[4..].to_vec()].concat()
 }
 
@@ -245,13 +155,11 @@ fn a_client_that_has_to_use_tls_gets_all_there_is_behind_it() {
 
 #[test]
 fn who_does_not_speak_the_protocol_is_not_answered() {
-    let long = [b'x'; 5_000];
     let cases = [
         vec![0, 0, 0, 8],
         [flags(true), b"GET / HTTP/1.1\r\n".to_vec()].concat(),
-        [flags(true), option(1, &long)].concat(),
         [flags(false), option(3, b"")].concat(),
-        [flags(true), option(1, b"orders"), vec![0; 28]].concat(),
+        [flags(true), option(7, &wanted(b"orders")), vec![0; 28]].concat(),
     ];
     for bytes in cases {
         let played = play(&bytes, || 3);
@@ -261,13 +169,16 @@ fn who_does_not_speak_the_protocol_is_not_answered() {
 
 #[test]
 fn more_than_one_request_may_carry_is_refused() {
-    let begin = [flags(true), option(1, b"orders")].concat();
+    let begin = [flags(true), option(7, &wanted(b"orders"))].concat();
     let read = play(&[begin.clone(), request(0, 0, (32 << 20) + 1, b"")].concat(), || 100);
-    assert!(matches!(read.requests[0].command, Command::Refused { payload: 0, .. }));
-    let write = play(&[begin.clone(), request(1, 0, u32::MAX, b"")].concat(), || 100);
-    assert!(matches!(write.requests[0].command, Command::Refused { payload: u32::MAX, .. }));
-    let one_piece = play(&[begin, request(0, 4, 512, b"")].concat(), || 100);
-    assert!(matches!(one_piece.requests[0].command, Command::Refused { .. }), "nobody asked for structure");
+    assert!(matches!(read.requests[0].command, Command::Refused { payload: 0 }));
+    let write = play(&[begin, request(1, 0, u32::MAX, b"")].concat(), || 100);
+    assert!(matches!(write.requests[0].command, Command::Refused { payload: u32::MAX }));
+}
+
+#[test]
+fn the_oldest_way_to_choose_is_not_served() {
+    assert_eq!(play(&[flags(true), option(1, b"orders")].concat(), || 1).steps, [Step::Ended]);
 }
 
 /// Changes, inserts or removes some bytes.
@@ -306,17 +217,15 @@ proptest! {
         requests in proptest::collection::vec((0_u16..9, 0_u16..32, any::<u32>()), 0..12),
         piece in 1_usize..100,
     ) {
-        let carried = |kind: u8, bytes: Vec<u8>| match kind % 6 {
+        let carried = |kind: u8, bytes: Vec<u8>| match kind % 4 {
             0 => bytes,
             1 => wanted(b"orders"),
-            2 => contexts(b"archive"),
-            3 => queries(b"orders", &[&bytes, b"base:", b"base:allocation"]),
-            4 => [string(b"orders"), bytes].concat(),
+            2 => [string(b"orders"), bytes].concat(),
             _ => Vec::new(),
         };
         let mut bytes = flags(true);
         options.into_iter().for_each(|(number, kind, data)| bytes.extend(option(number, &carried(kind, data))));
-        bytes.extend([option(8, b""), option(10, &contexts(b"orders")), option(7, &wanted(b"orders"))].concat());
+        bytes.extend(option(7, &wanted(b"orders")));
         requests.into_iter().for_each(|(kind, flags, length)| bytes.extend(request(kind, flags, length, b"")));
         prop_assert_eq!(play(&bytes, || usize::MAX), play(&bytes, || piece));
         prop_assert_eq!(play_tls(&bytes, || usize::MAX), play_tls(&bytes, || piece));

@@ -46,7 +46,7 @@ pub fn runs(home: &Path) -> Vec<Value> {
 }
 
 fn pid(server: &Server) -> String {
-    server.sandbox.domain().pid.to_string()
+    server.sandbox.pid().to_string()
 }
 
 /// Codes of the doubts about a run.

@@ -88,10 +88,10 @@ fn a_server_is_found_by_its_port_and_again_after_a_restart() {
     let port = server.address().rsplit_once(':').expect("a port").1.to_owned();
     let mut sense = Sense::start(&["--every", "20ms", "--port", &port]);
     let Line::Sense(header) = sense.line() else { panic!("no header") };
-    let first = u32::try_from(server.sandbox.domain().pid).expect("a number");
+    let first = u32::try_from(server.sandbox.pid()).expect("a number");
     assert_eq!(header.server_pid, Some(first), "{header:?}");
     server.sandbox.restart(&BTreeMap::new(), &Stop::default(), &mut |_| {}).expect("a server");
-    let second = u32::try_from(server.sandbox.domain().pid).expect("a number");
+    let second = u32::try_from(server.sandbox.pid()).expect("a number");
     let seen = found("the new process", || sense.reading().server.filter(|server| server.pid != first));
     assert_eq!(seen.pid, second);
     sense.input = None;

@@ -3,7 +3,6 @@
 mod cached;
 mod copies;
 mod error;
-mod holes;
 pub(super) mod open;
 mod order;
 mod perform;
@@ -132,7 +131,7 @@ impl FileBacking {
 
     /// Begins what the file still has; changes are preceded by a look whether it does.
     fn begin(&mut self, id: u64, work: Work) {
-        let is_read = matches!(work, Work::Read { .. } | Work::Holes { .. });
+        let is_read = matches!(work, Work::Read { .. });
         if !is_read && !std::mem::replace(&mut self.looked, true) {
             self.file.look();
         }
@@ -250,10 +249,6 @@ impl Backing for FileBacking {
 
     fn lost(&self) -> Option<Errno> {
         self.file.lost()
-    }
-
-    fn knows_holes(&self) -> bool {
-        true
     }
 
     fn executor(&self) -> String {

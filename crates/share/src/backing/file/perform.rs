@@ -12,7 +12,7 @@ const ZEROES: usize = 1 << 20;
 
 impl Perform for Opened {
     fn perform(&self, work: Work) -> Answer {
-        let is_read = matches!(work, Work::Read { .. } | Work::Holes { .. });
+        let is_read = matches!(work, Work::Read { .. });
         if !is_read {
             self.look();
         }
@@ -41,7 +41,6 @@ impl Opened {
                 Ok(buffer)
             }
             Work::Flush => self.flush(),
-            Work::Holes { offset, bytes, buffer } => self.holes((offset, bytes), buffer),
             Work::Trim { offset, bytes } => self.trim(offset, bytes),
             Work::Zero { offset, bytes, allocate, durable } => {
                 self.zero(offset, bytes, allocate)?;

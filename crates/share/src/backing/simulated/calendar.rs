@@ -1,19 +1,18 @@
 //! The file of a simulated array: what it is like, and until when its spindles have work, for all processes that use it.
 
 use evenkeel_core::share::{ArrayPlan, Cache, Calendar, Cost, Service};
-use evenkeel_os::SharedWords;
 use evenkeel_os::clock::monotonic;
+use evenkeel_os::{SharedWords, replace};
 use std::fs::OpenOptions;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// First word of the file: its kind and version.
-const MAGIC: u64 = u64::from_le_bytes(*b"EVKARR01");
-/// Words: magic, spindles, mean, kind of service, its spread, cost per byte, cost of a write, and of the cache whether there
-/// is one, its answer, how far it may be behind, its flush.
+const MAGIC: u64 = u64::from_le_bytes(*b"EVKARR02");
+/// Words: magic, and as f64 spindles, mean, kind of service, its spread, cost per byte, cost of a write, and of the cache whether
+/// there is one, its answer, how far it may be behind, its flush.
 const HEADER: usize = 11;
 /// Word of the instant until which something is owed; those of the spindles follow.
 const OWED: usize = 16;
@@ -40,23 +39,10 @@ pub fn create(path: &Path, plan: &ArrayPlan) -> Result<(), ArrayError> {
     check(plan)?;
     spare(path)?;
     let file = |source| ArrayError::File { path: path.display().to_string(), source };
-    let beside = beside(path);
     let mut words = header(plan);
     words.resize(OWED + 1 + plan.spindles, 0);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let mut options = OpenOptions::new();
-    let opened = options.write(true).create_new(true).mode(0o600).open(&beside);
-    let mut made = opened.map_err(file)?;
-    let named = made.write_all(&bytes).and_then(|()| std::fs::rename(&beside, path));
-    // What could not be finished is of no use.
-    named.inspect_err(|_| drop(std::fs::remove_file(&beside))).map_err(file)
-}
-
-/// The name of a file until it is whole, which nobody else uses.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    path.with_file_name(name)
+    replace(path, &bytes).map_err(file)
 }
 
 /// Only what is an array itself, or nothing, may be replaced: not what a link leads to, nor an array of another version.
@@ -86,8 +72,8 @@ pub fn open(path: &Path) -> Result<(ArrayPlan, SharedCalendar), ArrayError> {
     let mut bytes = [0_u8; HEADER * 8];
     file.read_exact(&mut bytes).map_err(|_| ArrayError::Format(name()))?;
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-    let words: Vec<u64> = bytes.chunks_exact(8).map(word).collect();
-    let plan = plan(&words).filter(|plan| check(plan).is_ok()).ok_or_else(|| ArrayError::Format(name()))?;
+    let words: [u64; HEADER] = std::array::from_fn(|place| word(&bytes[8 * place..][..8]));
+    let plan = plan(words).filter(|plan| check(plan).is_ok()).ok_or_else(|| ArrayError::Format(name()))?;
     let words = SharedWords::map(file, OWED + 1 + plan.spindles).map_err(|_| ArrayError::Format(name()))?;
     Ok((plan, SharedCalendar { words: Arc::new(words) }))
 }
@@ -95,56 +81,45 @@ pub fn open(path: &Path) -> Result<(ArrayPlan, SharedCalendar), ArrayError> {
 fn check(plan: &ArrayPlan) -> Result<(), ArrayError> {
     let cache = plan.cache.map_or([0.0; 3], |cache| [cache.answer_s, cache.behind_s, cache.flush_s]);
     let spread = if let Service::Uniform(half) = plan.service { half } else { 0.0 };
-    match plan {
-        _ if !(1..=SPINDLES_MAX).contains(&plan.spindles) => {
-            Err(ArrayError::Plan("1 to 4,096 spindles are possible"))
-        }
-        _ if !(1e-6..=10.0).contains(&plan.mean_s) => {
-            Err(ArrayError::Plan("a mean service time between 1 us and 10 s is possible"))
-        }
-        _ if !(0.0..=1.0).contains(&spread) => {
-            Err(ArrayError::Plan("service times spread by 0 to 1 of their mean"))
-        }
-        _ if !(0.0..=1.0).contains(&plan.cost.per_byte) || !(0.01..=100.0).contains(&plan.cost.write) => {
-            Err(ArrayError::Plan("a write costs 0.01 to 100 reads, and a byte 0 or more"))
-        }
-        _ if cache.iter().any(|seconds| !(0.0..=60.0).contains(seconds)) => {
-            Err(ArrayError::Plan("times of a cache lie between 0 and 60 s"))
-        }
-        _ => Ok(()),
-    }
+    let limits = [
+        ((1..=SPINDLES_MAX).contains(&plan.spindles), "1 to 4,096 spindles are possible"),
+        ((1e-6..=10.0).contains(&plan.mean_s), "a mean service time between 1 us and 10 s is possible"),
+        ((0.0..=1.0).contains(&spread), "service times spread by 0 to 1 of their mean"),
+        (
+            (0.0..=1.0).contains(&plan.cost.per_byte) && (0.01..=100.0).contains(&plan.cost.write),
+            "a write costs 0.01 to 100 reads, and a byte 0 or more",
+        ),
+        (
+            cache.iter().all(|seconds| (0.0..=60.0).contains(seconds)),
+            "times of a cache lie between 0 and 60 s",
+        ),
+    ];
+    let broken = limits.into_iter().find(|(holds, _)| !holds);
+    broken.map_or(Ok(()), |(_, limit)| Err(ArrayError::Plan(limit)))
 }
 
 fn header(plan: &ArrayPlan) -> Vec<u64> {
     let (kind, spread) = match plan.service {
-        Service::Exponential => (0, 0.0),
-        Service::Uniform(half) => (1, half),
+        Service::Exponential => (0.0, 0.0),
+        Service::Uniform(half) => (1.0, half),
     };
+    let Cost { per_byte, write } = plan.cost;
     let cache = plan.cache.unwrap_or(Cache { answer_s: 0.0, behind_s: 0.0, flush_s: 0.0 });
-    let numbers = [spread, plan.cost.per_byte, plan.cost.write].map(f64::to_bits);
-    let times = [cache.answer_s, cache.behind_s, cache.flush_s].map(f64::to_bits);
-    let mut words = vec![MAGIC, plan.spindles as u64, plan.mean_s.to_bits(), kind];
-    words.extend(numbers);
-    words.push(u64::from(plan.cache.is_some()));
-    words.extend(times);
-    words
+    let Cache { answer_s, behind_s, flush_s } = cache;
+    let (spindles, cached) = (plan.spindles as f64, f64::from(u8::from(plan.cache.is_some())));
+    let numbers = [spindles, plan.mean_s, kind, spread, per_byte, write, cached, answer_s, behind_s, flush_s];
+    [&[MAGIC][..], &numbers.map(f64::to_bits)].concat()
 }
 
-fn plan(words: &[u64]) -> Option<ArrayPlan> {
-    let &[magic, spindles, mean, kind, spread, per_byte, write, cached, answer, behind, flush] = words else {
-        return None;
-    };
-    let cache = Cache {
-        answer_s: f64::from_bits(answer),
-        behind_s: f64::from_bits(behind),
-        flush_s: f64::from_bits(flush),
-    };
-    (magic == MAGIC).then_some(ArrayPlan {
-        spindles: usize::try_from(spindles).ok()?,
-        mean_s: f64::from_bits(mean),
-        service: if kind == 0 { Service::Exponential } else { Service::Uniform(f64::from_bits(spread)) },
-        cost: Cost { per_byte: f64::from_bits(per_byte), write: f64::from_bits(write) },
-        cache: (cached != 0).then_some(cache),
+fn plan(words: [u64; HEADER]) -> Option<ArrayPlan> {
+    let [_, spindles, mean_s, kind, spread, per_byte, write, cached, answer_s, behind_s, flush_s] =
+        words.map(f64::from_bits);
+    (words[0] == MAGIC).then_some(ArrayPlan {
+        spindles: spindles as usize,
+        mean_s,
+        service: if kind == 0.0 { Service::Exponential } else { Service::Uniform(spread) },
+        cost: Cost { per_byte, write },
+        cache: (cached != 0.0).then_some(Cache { answer_s, behind_s, flush_s }),
     })
 }
 
@@ -246,10 +221,6 @@ mod tests {
         create(&empty, &PLAN).unwrap();
         create(&empty, &ArrayPlan { spindles: 3, ..PLAN }).unwrap();
         assert_eq!(open(&empty).unwrap().0.spindles, 3, "an array is replaced");
-        let beside = empty.with_extension("new");
-        std::fs::write(&beside, b"of somebody else").unwrap();
-        create(&empty, &PLAN).unwrap();
-        assert_eq!(std::fs::read(&beside).unwrap(), b"of somebody else");
     }
 
     #[test]

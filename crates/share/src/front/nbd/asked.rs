@@ -1,8 +1,6 @@
 //! What a client has asked for and not been answered.
 
 use super::memory::Held;
-use crate::holes::EXTENTS_BYTES;
-use evenkeel_wire::nbd::{Command, EXTENT_BYTES, Request};
 
 /// Bytes that a request counts for at most: trims and zeroes are not moved one by one.
 const COUNTED_MAX: u32 = 1 << 20;
@@ -16,7 +14,6 @@ pub(super) fn weight(length: u32) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     pub cookie: u64,
-    pub offset: u64,
     pub length: u32,
     pub kind: Kind,
     /// Memory that it was counted with.
@@ -26,7 +23,6 @@ pub(super) struct Asked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
-    Holes,
     Trim {
         /// A flush follows, and then the answer.
         durable: bool,
@@ -69,15 +65,5 @@ impl List {
 
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
-    }
-}
-
-/// Bytes of the buffer that a request needs, if it needs one.
-pub(super) fn wanted(request: &Request) -> usize {
-    match request.command {
-        Command::Holes { one: true } => EXTENT_BYTES,
-        Command::Holes { one: false } => EXTENTS_BYTES,
-        Command::Read | Command::Write { .. } => request.length as usize,
-        _ => 0,
     }
 }

@@ -3,16 +3,16 @@
 mod answers;
 mod requests;
 
-use super::asked::{List, wanted};
+use super::asked::List;
 use super::memory::Memory;
 use super::output::{Output, Sent};
-use super::patience::{Backlog, Owes, Watch};
+use super::patience::{Owes, Watch};
 use super::payload::Payload;
 use super::stream::Stream;
 use crate::Request;
 use evenkeel_os::Socket;
 use evenkeel_wire::ProtocolError;
-use evenkeel_wire::nbd::{self, Agreed, Export, Handshake, RequestReader, Step};
+use evenkeel_wire::nbd::{self, Export, Handshake, RequestReader, Step};
 use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;
@@ -53,7 +53,6 @@ enum Phase {
     Choosing(Box<Handshake>, Option<usize>),
     Serving {
         disk: usize,
-        agreed: Agreed,
         reader: RequestReader,
     },
 }
@@ -88,8 +87,6 @@ pub(super) struct Connection {
     pub armed: bool,
     /// It is among those that wait for memory.
     pub waits: bool,
-    /// It holds none, and others let it go first.
-    hungry: bool,
 }
 
 impl Connection {
@@ -99,7 +96,7 @@ impl Connection {
         let start = if tls { Handshake::start_tls } else { Handshake::start };
         let handshake = start(&mut greeting);
         let mut output = Output::default();
-        output.say(greeting);
+        output.say(&greeting);
         Self {
             stream: Some(Stream::new(socket)),
             phase: Phase::Choosing(Box::new(handshake), disk),
@@ -120,7 +117,6 @@ impl Connection {
             door: None,
             armed: false,
             waits: false,
-            hungry: false,
         }
     }
 
@@ -141,36 +137,9 @@ impl Connection {
             Phase::Serving { .. } if self.payload.is_none() && self.output.len() == 0 => Owes::Nothing,
             Phase::Serving { .. } => Owes::Rest {
                 payload: (!self.payload.is_none()).then(|| (self.payloads, self.payload.moved())),
-                filling: self.payload.is_filling(),
-                answers: (self.output.len() > 0).then(|| self.backlog()),
+                answers: (self.output.len() > 0).then(|| (self.emptied, self.output.total())),
             },
         }
-    }
-
-    fn backlog(&self) -> Backlog {
-        let taken = self.output.taken();
-        Backlog {
-            emptied: self.emptied,
-            taken,
-            queued: taken + self.output.len() as u64,
-            moved: self.output.total(),
-            holding: self.output.held() > 0,
-        }
-    }
-
-    /// Whether it has to be looked at again: it owes something, or waits for what others hold.
-    pub fn is_of_interest(&self) -> bool {
-        self.owes() != Owes::Nothing || self.stalled.is_some()
-    }
-
-    /// Whether it has waited for memory for a while, and holds none.
-    pub fn hungers(&mut self) -> bool {
-        self.watch.hungers(self.lacks().is_some())
-    }
-
-    /// The request that waits for memory, of one that holds none. One that waits for its own answers to go lacks none.
-    fn lacks(&self) -> Option<nbd::Request> {
-        self.stalled.filter(|_| self.holds() == 0 && self.has_room())
     }
 
     /// Memory of all that it asked for.
@@ -178,20 +147,10 @@ impl Connection {
         self.held + self.output.held()
     }
 
-    /// Looks whether it waits for memory and holds none, so that others let it go first.
-    fn queue(&mut self, memory: &mut Memory) {
-        if std::mem::take(&mut self.hungry) {
-            memory.let_go_on();
-        }
-        if let Some(request) = self.lacks() {
-            self.hungry = memory.let_wait(wanted(&request));
-        }
-    }
-
-    /// Looks at it once more; whether it has done nothing for too long. `hungry`: others wait for memory.
-    pub fn is_over_due(&mut self, hungry: bool) -> bool {
+    /// Looks at it once more; whether it has done nothing for too long.
+    pub fn is_over_due(&mut self) -> bool {
         let owes = self.owes();
-        self.watch.is_over(owes, hungry)
+        self.watch.is_over(owes)
     }
 
     /// Nothing is to come from it or for it.
@@ -218,7 +177,6 @@ impl Connection {
     pub fn stop(&mut self, memory: &mut Memory) {
         self.over = true;
         self.stalled = None;
-        self.queue(memory);
         self.keep_pending(Vec::new(), memory);
         self.held -= self.payload.drop(memory);
     }
@@ -236,12 +194,6 @@ impl Connection {
 
     /// Takes what there is to read, as far as there is memory for it.
     pub fn read(&mut self, context: &mut Context<'_>) -> Flow {
-        let flow = self.read_on(context);
-        self.queue(context.memory);
-        flow
-    }
-
-    fn read_on(&mut self, context: &mut Context<'_>) -> Flow {
         for _ in 0..READS {
             match self.read_once(context) {
                 Ok(None) => {}
@@ -320,13 +272,12 @@ impl Connection {
         let first = only.unwrap_or(0);
         let exports = &context.exports[first..only.map_or(context.exports.len(), |only| only + 1)];
         let step = handshake.take(input, exports, &mut bytes)?;
-        self.output.say(bytes);
+        self.output.say(&bytes);
         match step {
             Step::Wants => return Ok(Next::Wants),
             Step::Answered => {}
-            Step::Chosen { export, agreed } => {
-                let reader = RequestReader::new(agreed);
-                self.phase = Phase::Serving { disk: first + export, agreed, reader };
+            Step::Chosen { export } => {
+                self.phase = Phase::Serving { disk: first + export, reader: RequestReader::default() };
             }
             Step::Secures => {
                 let first = std::mem::take(input);

@@ -1,5 +1,6 @@
 //! Where clients arrive.
 
+use crate::listening::listen;
 use crate::{ListenAddress, ShareError};
 use evenkeel_os::Listener;
 use evenkeel_os::address::Address;
@@ -20,9 +21,7 @@ impl Door {
     }
 
     pub fn bind(place: &ListenAddress) -> Result<Self, ShareError> {
-        match Listener::bind_for(&place.address, place.access) {
-            Ok(listener) => Ok(Self::new(listener, place.address.clone(), place.disk)),
-            Err(source) => Err(ShareError::Listen { address: place.address.clone(), source }),
-        }
+        let listener = listen(&place.address, place.access)?;
+        Ok(Self::new(listener, place.address.clone(), place.disk))
     }
 }

@@ -2,9 +2,6 @@
 
 use crate::Buffer;
 
-/// A connection that holds this part of all memory, or less, holds little.
-const LITTLE: usize = 256;
-
 /// The smallest and the largest buffer that are kept to be used again, and how many bytes of them.
 const LEAST: usize = 4 << 10;
 const LARGEST: usize = 1 << 20;
@@ -27,8 +24,6 @@ pub(super) struct Memory {
     most: usize,
     /// The place for one request beyond that is taken.
     beyond: bool,
-    /// Connections that hold nothing and wait for as much as they would have if all were free.
-    hungry: usize,
     free: [Vec<Buffer>; SIZES],
     kept: usize,
     /// Something was given back since this was looked at.
@@ -38,7 +33,7 @@ pub(super) struct Memory {
 impl Memory {
     /// None used yet, of so many bytes.
     pub fn new(most: usize) -> Self {
-        Self { used: 0, most, beyond: false, hungry: 0, free: Default::default(), kept: 0, released: false }
+        Self { used: 0, most, beyond: false, free: Default::default(), kept: 0, released: false }
     }
 
     /// Memory that a buffer of this length takes.
@@ -51,10 +46,6 @@ impl Memory {
     /// A connection may hold half of what it leaves free, a third of all if it is alone, so that those who send half a
     /// write or take no answers leave something for the others, however many there are. Of those that hold nothing one at a
     /// time has its request beyond that: a large one is neither refused nor does it wait until all others are silent.
-    ///
-    /// As long as one that holds nothing waits for a usual one, nobody who holds much has more of what it needs: of what is
-    /// given back, each has a first request before any has a second. Who holds little goes on, or three clients who know this
-    /// rule would cut all others to one request at a time.
     pub fn take(&mut self, length: usize, held: usize) -> Option<(Buffer, Held)> {
         let size = Self::size(length);
         let taken = self.count(size, held)?;
@@ -68,7 +59,7 @@ impl Memory {
 
     fn count(&mut self, size: usize, held: usize) -> Option<Held> {
         let free = self.most.saturating_sub(self.used);
-        let fits = Self::fits(size, held, free) && (held == 0 || self.spares(held + size, free - size));
+        let fits = size <= free && 2 * (held + size) <= free - size;
         let beyond = !fits && held == 0 && !self.beyond;
         if !fits && !beyond {
             return None;
@@ -79,30 +70,6 @@ impl Memory {
             self.used += size;
         }
         Some(Held { bytes: size, beyond })
-    }
-
-    fn fits(size: usize, held: usize, free: usize) -> bool {
-        size <= free && 2 * (held + size) <= free - size
-    }
-
-    /// Whether one that holds so much, and leaves so much free, takes nothing from those who wait for a first request: for
-    /// each of them there is a usual one left, and for the last of them what it has to leave itself.
-    fn spares(&self, held: usize, left: usize) -> bool {
-        self.hungry == 0 || held <= self.most / LITTLE || left / LARGEST >= self.hungry + 2
-    }
-
-    /// One that holds nothing begins to wait for a buffer of this length; whether others have to let it go first. A request
-    /// beyond the usual waits for its place alone: others have theirs meanwhile.
-    pub fn let_wait(&mut self, length: usize) -> bool {
-        let size = Self::size(length);
-        let is_usual = size <= LARGEST && Self::fits(size, 0, self.most);
-        self.hungry += usize::from(is_usual);
-        is_usual
-    }
-
-    /// One of those waits no more.
-    pub fn let_go_on(&mut self) {
-        self.hungry -= 1;
     }
 
     /// How many bytes to read at most of a connection that holds so many: what has to be kept is memory too.
@@ -185,58 +152,6 @@ mod tests {
             }
             assert!(held > 0, "the next one has nothing");
         }
-    }
-
-    #[test]
-    fn nobody_has_a_second_request_while_one_waits_for_its_first() {
-        let mut memory = Memory::new(64 << 20);
-        let (_, first) = memory.take(512 << 10, 0).unwrap();
-        fill_but(&mut memory, 3 << 20);
-        assert!(memory.let_wait(1 << 20));
-        assert!(memory.take(64 << 10, first.bytes).is_none(), "there is one that holds nothing");
-        assert!(memory.take(1 << 20, 0).is_some(), "which has its own");
-        memory.let_go_on();
-        assert!(memory.take(64 << 10, first.bytes).is_some());
-    }
-
-    #[test]
-    fn who_waits_holds_up_neither_who_holds_little_nor_anybody_where_there_is_enough() {
-        let mut memory = Memory::new(64 << 20);
-        let (_, first) = memory.take(2 << 20, 0).unwrap();
-        assert!(memory.let_wait(1 << 20));
-        assert!(memory.take(1 << 20, first.bytes).is_some(), "there is enough for both");
-        fill_but(&mut memory, 2 << 20);
-        assert!(memory.take(64 << 10, first.bytes).is_none());
-        let mut held = 0;
-        while memory.take(LEAST, held).is_some() {
-            held += LEAST;
-        }
-        assert_eq!(held, 256 << 10, "it may have 64 small ones at a time");
-        memory.let_go_on();
-        assert!(!memory.let_wait(20 << 20), "a large one holds up nobody");
-        memory.keep(0, 2 << 20);
-        assert!(memory.take(64 << 10, 1 << 20).is_some());
-    }
-
-    #[test]
-    fn what_one_gives_back_at_once_is_for_all_who_wait() {
-        let mut memory = Memory::new(64 << 20);
-        let (_, first) = memory.take(1 << 20, 0).unwrap();
-        fill_but(&mut memory, 20 << 20);
-        for _ in 0..17 {
-            assert!(memory.let_wait(1 << 20));
-        }
-        assert!(memory.take(1 << 20, first.bytes).is_some(), "there are 19 left for 17");
-        assert!(memory.take(1 << 20, 2 * first.bytes).is_none());
-        for _ in 0..17 {
-            assert!(memory.take(1 << 20, 0).is_some());
-            memory.let_go_on();
-        }
-    }
-
-    /// All is used but so many bytes.
-    fn fill_but(memory: &mut Memory, free: usize) {
-        memory.keep(memory.most - free, memory.used);
     }
 
     #[test]

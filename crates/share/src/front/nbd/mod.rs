@@ -24,7 +24,7 @@ use evenkeel_os::{Interest, Poller};
 use evenkeel_wire::nbd::Export;
 use memory::Memory;
 use output::Sent;
-use patience::LOOK;
+use patience::{LOOK, Owes};
 use rustls::ServerConfig;
 use std::sync::Arc;
 
@@ -108,15 +108,11 @@ impl Nbd {
     /// Ends those who have held memory or a place and not moved for too long.
     fn look(&mut self) {
         self.look_at = Nanos::MAX;
-        let mut hungry = false;
-        for connection in self.connections.iter_mut().flatten() {
-            hungry |= connection.hungers();
-        }
         for number in 0..self.connections.len() {
             let Some(connection) = &mut self.connections[number] else { continue };
-            if connection.is_over_due(hungry) {
+            if connection.is_over_due() {
                 self.end(number);
-            } else if connection.is_of_interest() {
+            } else if connection.owes() != Owes::Nothing {
                 self.look_again();
             }
         }
@@ -155,7 +151,7 @@ impl Nbd {
         if !had_unsent && connection.has_unsent() {
             self.unsent.push(number);
         }
-        let (done, interesting) = (connection.is_done(), connection.is_of_interest());
+        let (done, interesting) = (connection.is_done(), connection.owes() != Owes::Nothing);
         match flow {
             Flow::More => self.again.push(number),
             Flow::Waits => {

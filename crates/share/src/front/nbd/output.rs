@@ -8,14 +8,9 @@ use evenkeel_wire::nbd::Head;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
-enum Lead {
-    /// The head of an answer.
-    Head(Head),
-    Bytes(Vec<u8>),
-}
-
 struct Answer {
-    lead: Lead,
+    /// What the handshake says has none.
+    head: Option<Head>,
     buffer: Buffer,
     /// Memory that it is counted with.
     held: Held,
@@ -23,11 +18,8 @@ struct Answer {
 
 impl Answer {
     fn parts(&self) -> [&[u8]; 2] {
-        let lead = match &self.lead {
-            Lead::Head(head) => head.as_slice(),
-            Lead::Bytes(bytes) => bytes,
-        };
-        [lead, self.buffer.as_slice()]
+        let head: &[u8] = if let Some(head) = &self.head { head.as_slice() } else { &[] };
+        [head, self.buffer.as_slice()]
     }
 
     fn len(&self) -> usize {
@@ -41,8 +33,6 @@ pub(super) struct Output {
     /// Bytes of the first one that are sent, and those of all that ever were.
     sent: usize,
     total: u64,
-    /// Answers that ever went.
-    taken: u64,
     /// Memory that all of them are counted with.
     held: usize,
 }
@@ -56,20 +46,20 @@ pub(super) enum Sent {
 }
 
 impl Output {
-    pub fn say(&mut self, bytes: Vec<u8>) {
+    pub fn say(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.add(Lead::Bytes(bytes), Buffer::default(), Held::default());
+            self.add(None, Buffer::from_slice(bytes), Held::default());
         }
     }
 
     /// An answer. The buffer and the memory it is counted with go back when it is sent.
     pub fn answer(&mut self, head: Head, buffer: Buffer, held: Held) {
-        self.add(Lead::Head(head), buffer, held);
+        self.add(Some(head), buffer, held);
     }
 
-    fn add(&mut self, lead: Lead, buffer: Buffer, held: Held) {
+    fn add(&mut self, head: Option<Head>, buffer: Buffer, held: Held) {
         self.held += held.bytes;
-        self.answers.push_back(Answer { lead, buffer, held });
+        self.answers.push_back(Answer { head, buffer, held });
     }
 
     pub fn len(&self) -> usize {
@@ -80,12 +70,7 @@ impl Output {
         self.total
     }
 
-    /// Answers that were ever sent whole, or dropped.
-    pub fn taken(&self) -> u64 {
-        self.taken
-    }
-
-    /// Memory of those that are not.
+    /// Memory of those that are not sent.
     pub fn held(&self) -> usize {
         self.held
     }
@@ -142,7 +127,6 @@ impl Output {
     fn drop_first(&mut self, memory: &mut Memory) {
         if let Some(Answer { buffer, held, .. }) = self.answers.pop_front() {
             self.held -= held.bytes;
-            self.taken += 1;
             memory.give(buffer, held);
         }
     }

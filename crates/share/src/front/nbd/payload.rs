@@ -3,7 +3,6 @@
 use super::memory::{Held, Memory};
 use super::stream::Stream;
 use crate::{Buffer, Work};
-use evenkeel_wire::nbd::Failure;
 use std::io::{self, IoSliceMut};
 
 /// What is due before the next head of a request.
@@ -21,14 +20,11 @@ pub(super) enum Payload {
     Skip {
         left: usize,
         cookie: u64,
-        failure: Failure,
     },
 }
 
-pub(super) enum Filled {
-    Write { cookie: u64, work: Work, held: Held },
-    Skipped { cookie: u64, failure: Failure },
-}
+/// The name of a request whose payload is all there, and what is to be done with which memory; nothing where it was skipped.
+pub(super) type Filled = (u64, Option<(Work, Held)>);
 
 /// Bytes received: into the payload, and behind it.
 #[derive(Clone, Copy, Debug)]
@@ -44,21 +40,8 @@ impl Received {
 }
 
 impl Payload {
-    pub fn write(buffer: Buffer, held: Held, cookie: u64, offset: u64, durable: bool) -> Self {
-        Self::Write { buffer, filled: 0, held, cookie, offset, durable }
-    }
-
-    pub fn skip(left: u32, cookie: u64, failure: Failure) -> Self {
-        Self::Skip { left: left as usize, cookie, failure }
-    }
-
     pub fn is_none(&self) -> bool {
         matches!(self, Self::None)
-    }
-
-    /// Whether it holds memory until it is all there.
-    pub fn is_filling(&self) -> bool {
-        matches!(self, Self::Write { .. })
     }
 
     pub fn moved(&self) -> u64 {
@@ -118,9 +101,9 @@ impl Payload {
         };
         match done.then(|| std::mem::replace(self, Self::None))? {
             Self::Write { buffer, held, cookie, offset, durable, .. } => {
-                Some(Filled::Write { cookie, work: Work::Write { offset, buffer, durable }, held })
+                Some((cookie, Some((Work::Write { offset, buffer, durable }, held))))
             }
-            Self::Skip { cookie, failure, .. } => Some(Filled::Skipped { cookie, failure }),
+            Self::Skip { cookie, .. } => Some((cookie, None)),
             Self::None => None,
         }
     }

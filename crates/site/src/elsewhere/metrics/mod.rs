@@ -9,9 +9,8 @@ use super::error::ElsewhereError;
 use super::readings::Readings;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
+use evenkeel_os::{Background, Until};
 use std::net::SocketAddr;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
 use text::Page;
 
 /// Time from one look to the next: a page costs the far machine some 10 ms of CPU, so that this is one per cent of one CPU.
@@ -36,15 +35,13 @@ impl Metrics {
         Ok(Self { url: url.clone(), addresses, host: page.host, kernel: page.kernel, cpus })
     }
 
-    /// Looks at it again and again from now on.
-    pub(super) fn watch(&self) -> Watch {
-        let (stop, stopped) = mpsc::channel();
+    /// Looks at it again and again from now on; `None` where there is no thread for that.
+    pub(super) fn watch(&self) -> Option<Background<Looked>> {
         let metrics = self.clone();
-        let looking = thread::Builder::new().name("metrics".into()).spawn(move || metrics.look(&stopped));
-        Watch { stop: Some(stop), thread: looking.ok() }
+        Background::start("metrics", move |until| metrics.look(until)).ok()
     }
 
-    fn look(&self, stopped: &mpsc::Receiver<()>) -> Looked {
+    fn look(&self, until: &Until) -> Looked {
         let mut looked = Looked::default();
         let mut elapsed = None;
         let mut next = monotonic();
@@ -73,9 +70,8 @@ impl Metrics {
                 }
             }
             next = (next + EVERY).max(monotonic());
-            match stopped.recv_timeout((next - monotonic()).into()) {
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return looked,
+            if !until.wait((next - monotonic()).into()) {
+                return looked;
             }
         }
     }
@@ -90,31 +86,6 @@ pub(super) struct Looked {
     pub failed: Option<String>,
 }
 
-/// Looks under way; they end when this is dropped.
-#[derive(Debug)]
-pub(super) struct Watch {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<Looked>>,
-}
-
-impl Watch {
-    /// Ends them; a look under way is awaited, which bounds its time itself.
-    pub(super) fn finish(mut self) -> Looked {
-        self.end()
-    }
-
-    fn end(&mut self) -> Looked {
-        self.stop = None;
-        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +93,7 @@ mod tests {
     use evenkeel_sense::sampler::{SenseRecord, SenseSample};
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
+    use std::thread;
 
     fn page() -> String {
         let now = monotonic().as_secs_f64();
@@ -150,9 +122,9 @@ mod tests {
     fn looked(page: fn() -> String) -> (Nanos, Looked) {
         let metrics = Metrics::start(&serve(page)).expect("a page");
         assert_eq!(metrics.cpus, 2.0);
-        let (begins, watch) = (monotonic(), metrics.watch());
+        let (begins, watch) = (monotonic(), metrics.watch().expect("a thread"));
         thread::sleep(Nanos::from_millis(4_300).into());
-        (begins, watch.finish())
+        (begins, watch.finish().expect("no panic"))
     }
 
     /// Utilisation and stolen time over four seconds, and how well the readings are placed, seconds; `None` where this

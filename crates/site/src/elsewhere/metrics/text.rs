@@ -4,7 +4,6 @@ use evenkeel_core::Nanos;
 use evenkeel_sense::CpuReading;
 use evenkeel_sense::disk::{DeviceIo, stands_alone};
 use evenkeel_sense::far::{DISKS_MAX, FarReading};
-use evenkeel_sense::pressure::{PressureReading, ResourceReading, Stalled};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// CPUs that a machine can have; a page that names more is none.
@@ -24,7 +23,6 @@ struct Sums {
     modes: BTreeMap<String, f64>,
     cpus: BTreeSet<String>,
     disks: BTreeMap<String, DeviceIo>,
-    pressure: PressureReading,
     page: Page,
 }
 
@@ -86,18 +84,10 @@ impl Sums {
     }
 
     fn add_pressure(&mut self, what: &str, value: f64) {
-        let Some(what) = what.strip_suffix("_seconds_total") else { return };
-        let stalled = Some(Stalled { avg10: 0.0, total: nanos(value) });
-        let of = |resource: &mut ResourceReading, way: &str| match way {
-            "waiting" => resource.some = stalled,
-            "stalled" => resource.full = stalled,
-            _ => {}
-        };
-        match what.split_once('_') {
-            Some(("cpu", way)) => of(&mut self.pressure.cpu, way),
-            Some(("memory", way)) => of(&mut self.pressure.memory, way),
-            Some(("io", way)) => of(&mut self.pressure.io, way),
-            _ => {}
+        for (ending, tasks) in [("_waiting_seconds_total", "some"), ("_stalled_seconds_total", "full")] {
+            if let Some(resource @ ("cpu" | "memory" | "io")) = what.strip_suffix(ending) {
+                self.page.reading.pressure.insert(format!("{resource}_{tasks}"), nanos(value));
+            }
         }
     }
 
@@ -121,7 +111,6 @@ impl Sums {
             resolution: Nanos::from_millis(10),
             incarnation: 0,
         });
-        self.page.reading.pressure = self.pressure;
         let names: Vec<String> = self.disks.keys().cloned().collect();
         let disks = self.disks.into_iter().filter(|(name, _)| !names.iter().any(|disk| is_part(name, disk)));
         self.page.reading.disks = disks.take(DISKS_MAX).collect();
@@ -222,10 +211,7 @@ mod tests {
         assert_eq!(names, ["sda"], "no partition and nothing that stands on other disks");
         assert_eq!(page.reading.disks[0].1.busy, Nanos::from_millis(1_500));
         assert_eq!(page.reading.memory_available_bytes, Some(4_096_000_000));
-        assert_eq!(
-            page.reading.pressure.io.full.map(|stalled| stalled.total),
-            Some(Nanos::from_millis(1_500))
-        );
+        assert_eq!(page.reading.pressure.get("io_full"), Some(&Nanos::from_millis(1_500)));
         assert_eq!((page.host.as_deref(), page.kernel.as_deref()), (Some("db\"1"), Some("6.1.0")));
     }
 

@@ -108,7 +108,7 @@ impl Sandbox {
         }
         let mut record = match load_stopped(&paths, stop, events)? {
             Some(record) => record,
-            None => Record::new(paths.socket()?, password(spec, (stop, events))?),
+            None => Record::new(paths.socket(), password(spec, (stop, events))?),
         };
         if let Some(pid) = record.noted_pid() {
             let _ = std::fs::remove_file(paths.pid_file());
@@ -116,7 +116,7 @@ impl Sandbox {
             events(SandboxEvent::Note(format!("removed the stale pid file of process {pid}, which is gone")));
         }
         drop(Groups::adopt(record.groups.clone()));
-        record.socket = paths.socket()?;
+        record.socket = paths.socket();
         record.cpus = spec.cpus.as_ref().map(CpuSet::to_string);
         record.memory = spec.memory;
         record.disk = spec.disk;
@@ -376,7 +376,6 @@ impl Drop for Sandbox {
             self.record.set_running(None, &[]);
             let _ = self.record.save(&self.paths);
         }
-        Paths::remove_socket_dir(&self.record.socket);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Others read here what they need to know of a running sandbox.
 
 use super::Sandbox;
-use crate::sandbox::Domain;
+use crate::sandbox::Cgroup;
 use crate::server::{Address, Target};
+use evenkeel_sense::cpu::Domain;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -43,14 +44,15 @@ impl Sandbox {
         self.server.as_ref().map_or(0, |server| server.id.pid)
     }
 
-    /// Where the server runs, for those who measure it; changes with a restart.
+    /// Where the server runs, for those who measure it: CPUs of its own, or else its process, which changes with a restart.
     pub fn domain(&self) -> Domain {
-        Domain {
-            pid: self.pid(),
-            cgroups: self.groups.groups().to_vec(),
-            cpus: self.record.cpu_set(),
-            memory: self.record.memory,
-        }
+        let process = || Domain::Process(u32::try_from(self.pid()).unwrap_or_default());
+        self.record.cpu_set().map_or_else(process, Domain::Cpus)
+    }
+
+    /// Its control groups; empty without limits or where there are none.
+    pub fn cgroups(&self) -> &[Cgroup] {
+        self.groups.groups()
     }
 
     /// The settings that were asked for, defaults not among them.

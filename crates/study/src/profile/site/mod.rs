@@ -327,12 +327,10 @@ fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, Stu
 /// A private server: CPUs of its own are its domain, with what waits for disks and what is stolen;
 /// without such CPUs its process is.
 fn private(server: &Sandbox, database: &str) -> Ready {
-    let domain = server.domain();
-    let pid = u32::try_from(domain.pid).ok();
     Ready {
         target: Target { database: Some(database.to_owned()), ..server.target() },
-        domain: domain.cpus.map(Domain::Cpus).or(pid.map(Domain::Process)),
-        server_pid: pid,
+        domain: Some(server.domain()),
+        server_pid: u32::try_from(server.pid()).ok(),
         data_dir: Some(server.dir().join("data")),
         elsewhere: None,
         of_others: false,

@@ -27,7 +27,7 @@ fn play_victim(lifetime: Lifetime, when: &str) {
         }
     })
     .unwrap();
-    let groups = sandbox.domain().cgroups;
+    let groups = sandbox.cgroups();
     let groups: Vec<_> = groups.iter().map(|group| group.path.to_str().unwrap().to_owned()).collect();
     report([vec![sandbox.pid().to_string()], groups].concat().join("\n"));
     std::process::abort();

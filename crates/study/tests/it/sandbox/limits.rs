@@ -3,6 +3,7 @@
 use super::{failure, spec, up, value};
 use crate::left_out::left_out;
 use evenkeel_os::stop::Stop;
+use evenkeel_sense::cpu::Domain;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, Failure, Sandbox, SandboxError, SandboxSpec};
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,15 +21,14 @@ fn cpus_are_limited_also_after_a_restart_and_the_groups_are_removed() {
     let mut sandbox = up(&SandboxSpec { cpus: Some(cpus.clone()), ..spec(home.path(), "a") }).unwrap();
     for _ in 0..2 {
         assert_eq!(status_line(sandbox.pid(), "Cpus_allowed_list"), "1");
-        let domain = sandbox.domain();
-        assert_eq!((domain.pid, domain.cpus), (sandbox.pid(), Some(cpus.clone())));
-        for group in &domain.cgroups {
+        assert_eq!(sandbox.domain(), Domain::Cpus(cpus.clone()));
+        for group in sandbox.cgroups() {
             let members = fs::read_to_string(group.path.join("cgroup.procs")).unwrap();
             assert_eq!(members.trim(), sandbox.pid().to_string());
         }
         sandbox.restart(&BTreeMap::new(), &Stop::default(), &mut |_| {}).unwrap();
     }
-    let groups = sandbox.domain().cgroups;
+    let groups = sandbox.cgroups().to_vec();
     sandbox.down(&mut |_| {}).unwrap();
     assert!(groups.iter().all(|group| !group.path.exists()), "{groups:?}");
 }
@@ -43,8 +43,7 @@ fn memory_is_limited_or_the_limit_is_refused() {
         Err(error @ SandboxError::Limit { .. }) => return left_out(error),
         Err(error) => panic!("{error}"),
     };
-    let groups = sandbox.domain().cgroups;
-    assert_eq!(sandbox.domain().memory, Some(400 << 20));
+    let groups = sandbox.cgroups().to_vec();
     let group = groups.iter().find(|group| group.controllers.contains(&"memory".to_string())).unwrap();
     let limit = ["memory.limit_in_bytes", "memory.max"].map(|file| fs::read_to_string(group.path.join(file)));
     assert!(limit.into_iter().flatten().any(|text| text.trim() == (400 << 20).to_string()));
@@ -81,7 +80,7 @@ fn the_disk_is_held_back_while_the_server_is_up_or_the_limit_is_refused() {
         Err(error) => panic!("{error}"),
     };
     assert!(notes.iter().any(|note| note.contains("disk limited to 300 I/Os per second: ")), "{notes:?}");
-    let groups = sandbox.domain().cgroups;
+    let groups = sandbox.cgroups().to_vec();
     let is_for_disks = |held: &String| held == "blkio" || held == "io";
     let group = groups.iter().find(|group| group.controllers.iter().any(is_for_disks)).unwrap();
     assert!(limit_of(&group.path).contains("300"), "{}", limit_of(&group.path));

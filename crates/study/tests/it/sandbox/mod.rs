@@ -272,18 +272,6 @@ fn a_taken_port_is_an_error_only_if_it_was_asked_for() {
 }
 
 #[test]
-fn a_socket_path_too_long_for_a_socket_works() {
-    let home = tempfile::tempdir().unwrap();
-    let deep = home.path().join("d".repeat(60)).join("e".repeat(60));
-    let sandbox = up(&spec(&deep, "a")).unwrap();
-    let socket = sandbox.socket().to_path_buf();
-    assert!(socket.starts_with("/tmp") && socket.exists(), "{}", socket.display());
-    assert_eq!(value(&sandbox, "SELECT 1"), "1");
-    drop(sandbox);
-    assert!(!socket.exists());
-}
-
-#[test]
 fn a_stop_ends_what_was_begun() {
     let home = tempfile::tempdir().unwrap();
     let stop = Stop::default();

@@ -7,7 +7,7 @@
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::file::{Space, allocate};
-use evenkeel_share::{Answer, Backing, Buffer, Ended, Errno, Work};
+use evenkeel_share::{Answer, Backing, Buffer, Ended, Work};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -62,7 +62,6 @@ impl VolatileBacking {
             }
             Work::Flush if self.lies => {}
             Work::Flush => self.flush()?,
-            Work::Holes { .. } => return Err(Errno::UNSUPPORTED),
             // At once in the file: a cache may do so at any time.
             Work::Trim { offset, bytes } | Work::Zero { offset, bytes, .. } => {
                 let end = offset + bytes;

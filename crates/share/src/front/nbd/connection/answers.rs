@@ -9,19 +9,8 @@ use evenkeel_wire::nbd::{Failure, Head};
 use std::io;
 
 impl Connection {
-    pub(super) fn say(&mut self, cookie: u64, offset: u64, kind: Kind, result: Result<(), Failure>) {
-        let head = self.head(cookie, offset, kind, result.map(|()| 0));
-        self.output.answer(head, Default::default(), Held::default());
-    }
-
-    fn head(&self, cookie: u64, offset: u64, kind: Kind, result: Result<u32, Failure>) -> Head {
-        match (&self.phase, kind) {
-            (Phase::Serving { agreed, .. }, Kind::Read) if agreed.structured => {
-                Head::structured(cookie, offset, result)
-            }
-            (_, Kind::Holes) => Head::extents(cookie, result),
-            _ => Head::simple(cookie, result.map(|_| ())),
-        }
+    pub(super) fn say(&mut self, cookie: u64, result: Result<(), Failure>) {
+        self.output.answer(Head::new(cookie, result), Default::default(), Held::default());
     }
 
     /// Keeps an answer to be sent; what is to be asked before, if anything is.
@@ -49,23 +38,17 @@ impl Connection {
     }
 
     fn keep(&mut self, asked: Asked, answer: Answer, memory: &mut Memory) {
-        let Asked { cookie, offset, length, kind, held } = asked;
-        if self.stream.is_none() {
-            return memory.give(answer.unwrap_or_default(), held);
-        }
+        let Asked { cookie, kind, held, .. } = asked;
         match answer {
-            Ok(buffer) if matches!(kind, Kind::Read | Kind::Holes) => {
-                let bytes = if kind == Kind::Holes { buffer.len() as u32 } else { length };
-                let head = self.head(cookie, offset, kind, Ok(bytes));
-                self.output.answer(head, buffer, held);
-            }
+            answer if self.stream.is_none() => memory.give(answer.unwrap_or_default(), held),
+            Ok(buffer) if kind == Kind::Read => self.output.answer(Head::new(cookie, Ok(())), buffer, held),
             Ok(buffer) => {
                 memory.give(buffer, held);
-                self.say(cookie, offset, Kind::Other, Ok(()));
+                self.say(cookie, Ok(()));
             }
             Err(errno) => {
                 memory.give(Default::default(), held);
-                self.say(cookie, offset, kind, Err(Failure::of_errno(errno.0)));
+                self.say(cookie, Err(Failure::of_errno(errno.0)));
             }
         }
     }

@@ -1,14 +1,14 @@
 //! What a client asks for becomes work of the engine.
 
 use super::{Connection, Context, Phase, REQUESTS_MAX, WEIGHT_MAX};
-use crate::front::nbd::asked::{Asked, Kind, wanted, weight};
-use crate::front::nbd::payload::{Filled, Payload};
+use crate::front::nbd::asked::{Asked, Kind, weight};
+use crate::front::nbd::payload::Payload;
 use crate::{Reply, Request, Work};
-use evenkeel_wire::nbd::{self, Command};
+use evenkeel_wire::nbd::{self, Command, Failure};
 
 impl Connection {
     /// Whether it may have one more that is not answered, or whose answer is not sent.
-    pub(super) fn has_room(&self) -> bool {
+    fn has_room(&self) -> bool {
         self.asked.len() + self.output.len() < REQUESTS_MAX
     }
 
@@ -27,8 +27,8 @@ impl Connection {
                 self.stop(context.memory);
                 return true;
             }
-            Command::Refused { failure, payload } => {
-                self.payload = Payload::skip(payload, cookie, failure);
+            Command::Refused { payload } => {
+                self.payload = Payload::Skip { left: payload as usize, cookie };
                 self.finish_payload(context);
                 return true;
             }
@@ -36,11 +36,10 @@ impl Connection {
             Command::Read | Command::Write { .. } | Command::Trim { .. } | Command::Zero { .. }
                 if length == 0 =>
             {
-                let kind = if command == Command::Read { Kind::Read } else { Kind::Other };
-                self.say(cookie, offset, kind, Ok(()));
+                self.say(cookie, Ok(()));
                 return true;
             }
-            Command::Read | Command::Write { .. } | Command::Holes { .. } => {
+            Command::Read | Command::Write { .. } => {
                 return self.begin_with_buffer(request, context);
             }
             Command::Flush => (Work::Flush, Kind::Other),
@@ -49,36 +48,22 @@ impl Connection {
                 (Work::Zero { offset, bytes, allocate, durable }, Kind::Other)
             }
         };
-        self.begin_without_buffer((request, kind), work, context)
-    }
-
-    fn begin_without_buffer(
-        &mut self,
-        (request, kind): (nbd::Request, Kind),
-        work: Work,
-        context: &mut Context<'_>,
-    ) -> bool {
-        let nbd::Request { cookie, offset, length, .. } = request;
         let Some(held) = context.memory.take_none(self.holds()) else { return false };
         self.held += held.bytes;
-        self.ask(Asked { cookie, offset, length, kind, held }, work, context);
+        self.ask(Asked { cookie, length, kind, held }, work, context);
         true
     }
 
     fn begin_with_buffer(&mut self, request: nbd::Request, context: &mut Context<'_>) -> bool {
         let nbd::Request { command, cookie, offset, length } = request;
-        let Some((buffer, held)) = context.memory.take(wanted(&request), self.holds()) else { return false };
+        let Some((buffer, held)) = context.memory.take(length as usize, self.holds()) else { return false };
         self.held += held.bytes;
         match command {
             Command::Write { durable } => {
-                self.payload = Payload::write(buffer, held, cookie, offset, durable);
-            }
-            Command::Holes { .. } => {
-                let asked = Asked { cookie, offset, length, kind: Kind::Holes, held };
-                self.ask(asked, Work::Holes { offset, bytes: u64::from(length), buffer }, context);
+                self.payload = Payload::Write { buffer, filled: 0, held, cookie, offset, durable };
             }
             _ => {
-                let asked = Asked { cookie, offset, length, kind: Kind::Read, held };
+                let asked = Asked { cookie, length, kind: Kind::Read, held };
                 self.ask(asked, Work::Read { offset, buffer }, context);
             }
         }
@@ -87,20 +72,15 @@ impl Connection {
 
     /// Asks for the write whose bytes are all there, or refuses it; whether one was.
     pub(super) fn finish_payload(&mut self, context: &mut Context<'_>) -> bool {
-        let finished = self.payload.finish();
-        self.payloads += u64::from(finished.is_some());
-        match finished {
-            Some(Filled::Write { cookie, work, held }) => {
-                let asked = Asked { cookie, offset: 0, length: 0, kind: Kind::Other, held };
-                self.ask(asked, work, context);
-                true
+        let Some((cookie, write)) = self.payload.finish() else { return false };
+        self.payloads += 1;
+        match write {
+            Some((work, held)) => {
+                self.ask(Asked { cookie, length: 0, kind: Kind::Other, held }, work, context)
             }
-            Some(Filled::Skipped { cookie, failure }) => {
-                self.say(cookie, 0, Kind::Other, Err(failure));
-                true
-            }
-            None => false,
+            None => self.say(cookie, Err(Failure::Invalid)),
         }
+        true
     }
 
     fn ask(&mut self, asked: Asked, work: Work, context: &mut Context<'_>) {
