@@ -336,8 +336,8 @@ const SENSE: [(&str, fn(&SenseSample) -> Option<f64>); 10] = [
     ("steal_percent", |sample| sample.domain.as_ref()?.steal),
     ("domain_percent", |sample| Some(sample.domain.as_ref()?.total)),
     ("generator_percent", |sample| Some(sample.generator_cpus.as_ref()?.total)),
-    ("psi_cpu_some_percent", |sample| Some(sample.pressure.cpu.some.as_ref()?.share)),
-    ("psi_io_some_percent", |sample| Some(sample.pressure.io.some.as_ref()?.share)),
+    ("psi_cpu_some_percent", |sample| sample.pressure.get("cpu_some").copied()),
+    ("psi_io_some_percent", |sample| sample.pressure.get("io_some").copied()),
     ("other_load_percent", |sample| sample.other_load),
 ];
 
