@@ -5,7 +5,9 @@
 
 use crate::harness::{Claim, Factor, Figure, Judgement, Notify, Order, Part, Plan, Run, Scale, Unit};
 use crate::harness::{cells, direction, doubts, findings};
-use crate::published::{At, AtWork, Bed, Number, Numbers, PrivateServer, PublishedError, Result, Watch, timed};
+use crate::published::{
+    At, AtWork, Bed, Number, Numbers, PrivateServer, PublishedError, Result, Watch, timed,
+};
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::Control;
 use serde::{Deserialize, Serialize};
@@ -28,7 +30,8 @@ const TABLE: &str = "CREATE TABLE jobs (id INT PRIMARY KEY, due INT NOT NULL, KE
 const ROWS: &str = "INSERT INTO jobs WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
                     SELECT i, i FROM n";
 const SCAN: &str = "SELECT COUNT(*) FROM jobs FORCE INDEX (due) WHERE due > 0";
-const HISTORY: &str = "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
+const HISTORY: &str =
+    "SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
 
 const CLAIMS: [Claim; 1] =
     [Claim::above("slows-scans", Some(PART), "scan_ms", &["open", "100"], Some(&["none", "100"]))
@@ -47,7 +50,13 @@ impl Numbers for Setting {
 pub fn parts(repeats: u32) -> Vec<Part> {
     let transaction = Factor::named("transaction", [("none", "no transaction"), ("open", "a forgotten one")]);
     let about = "A table of 1,000 rows whose indexed column is updated, then counted by its index.";
-    vec![Part::new(PART, "scans of an index", about, vec![transaction, Factor::numeric("updates", UPDATES)], repeats)]
+    vec![Part::new(
+        PART,
+        "scans of an index",
+        about,
+        vec![transaction, Factor::numeric("updates", UPDATES)],
+        repeats,
+    )]
 }
 
 pub type Forgotten<'a> = AtWork<'a, Server>;
@@ -83,7 +92,8 @@ impl Bed for Server {
         if order.level("transaction") == "open" {
             forgotten.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
         }
-        let updates: u32 = order.level("updates").parse().map_err(|_| PublishedError::unreadable("updates"))?;
+        let updates: u32 =
+            order.level("updates").parse().map_err(|_| PublishedError::unreadable("updates"))?;
         for _ in 0..updates {
             writer.exec("UPDATE jobs SET due = due + 1")?;
         }
@@ -105,7 +115,8 @@ impl Bed for Server {
             headline: format!("{} {}", direction(&findings), findings[0].here),
             published: "Transactions that stay open slow down everybody else.",
             source: "the manuals of MySQL and MariaDB, on purge",
-            rule: "Scans take longer where the whole 95 % interval of the ratio of their times is above 1.".to_owned(),
+            rule: "Scans take longer where the whole 95 % interval of the ratio of their times is above 1."
+                .to_owned(),
             caveats: doubts(plan.parts.iter(), runs).collect(),
             findings,
             ..Judgement::default()

@@ -125,9 +125,9 @@ impl Drawn {
     /// The level and the errors of the model that these parameters leave to the points; `None` where a point is beyond the capacity.
     pub(super) fn fit(&self, points: &[Measured], figure: Figure) -> Option<Fit> {
         let off = points.iter().map(|point| point.level() - self.rise(point.rate));
-        let noise = points.iter().map(|point| {
-            self.between(point.rate, point.seconds, figure) / point.responses.len() as f64
-        });
+        let noise = points
+            .iter()
+            .map(|point| self.between(point.rate, point.seconds, figure) / point.responses.len() as f64);
         Fit::of(points.iter().map(|point| point.rate).collect(), off.collect(), noise.collect(), self.at[3])
     }
 

@@ -3,10 +3,10 @@
 use super::Session;
 use crate::config::units;
 use crate::failure::{FINDING, WRONG_USE, WithHint};
-use crate::{format, out};
 use crate::study::narrower::Narrower;
 use crate::study::sizing::{Answered, Answers, Asked, as_json, next, text};
 use crate::study::stored;
+use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::size::{Figure, Needed, SizeError, Sizing};
 use evenkeel_study::published::kind as published_kind;
@@ -216,7 +216,8 @@ mod tests {
 
     #[test]
     fn profiles_whose_requests_cost_differently_disagree() {
-        let of = |costs: &[f64]| disagreement(costs.iter().map(|cost| (*cost, format!("at {cost}"))).collect());
+        let of =
+            |costs: &[f64]| disagreement(costs.iter().map(|cost| (*cost, format!("at {cost}"))).collect());
         assert!(of(&[1.0, 1.2]).is_none() && of(&[]).is_none() && of(&[1.0, 1.3]).is_some());
     }
 

@@ -167,7 +167,11 @@ fn records_go_to_the_tables_of_their_days_and_late_ones_find_them_again() {
     let made = desk.sql("SHOW CREATE TABLE calls_20260731");
     assert!(made.contains("ENGINE=InnoDB") && made.contains("KEY `by_start`"), "{made}");
     let again = desk.dispatch(&["--no-audit"]);
-    assert_eq!((&again["records"], &again["audit"]), (&0.into(), &Value::Null), "a rerun has nothing to do: {again}");
+    assert_eq!(
+        (&again["records"], &again["audit"]),
+        (&0.into(), &Value::Null),
+        "a rerun has nothing to do: {again}"
+    );
     let left = desk.sql("SHOW TABLES LIKE 'evenkeel%'");
     assert_eq!(left.trim(), "evenkeel_dispatches");
 }

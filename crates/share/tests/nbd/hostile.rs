@@ -3,7 +3,7 @@
 use crate::client::{Client, READ, TRIM, WRITE, read, request, unix};
 use crate::disk::Served;
 use crate::{PATIENCE, fill, pattern, wait};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::TcpStream;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

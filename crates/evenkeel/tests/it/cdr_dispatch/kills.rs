@@ -1,7 +1,7 @@
 //! Neither loses nor doubles a record who is killed in the middle of a dispatch, be it the client or the server.
 
 use super::{DAY, Desk};
-use crate::cli::{ended, unread};
+use crate::cli::unread;
 use crate::guard::proxy::signal;
 use crate::patience::eventually;
 use evenkeel_core::random::{Random, Seed};

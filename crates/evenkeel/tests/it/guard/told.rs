@@ -1,11 +1,11 @@
 //! What an operator is told at a start and at a reload, and that nothing is waited for without end.
 
+use super::client::{Client, MODERN};
 use super::logins::certificate;
 use super::operation::{Process, evenkeel};
 use super::proxy::{eventually, signal};
 use super::server::Server;
 use crate::patience::found;
-use std::process::Command;
 use std::time::Duration;
 
 /// A URL of an account that the server lets in, and one that it does not.

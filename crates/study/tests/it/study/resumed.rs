@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::left_out::left_out;
+use evenkeel_lab::workload::Class;
 use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_study::store::StoreError;
-use evenkeel_study::store::format::{ClassRecord, PlanFile, RunFile};
+use evenkeel_study::store::format::{PlanFile, RunFile};
 use std::collections::BTreeSet;
 
 #[test]
@@ -66,7 +67,7 @@ fn check_runs(folder: &StudyFolder, plan: &PlanFile) {
     check_observations(&folder.runs().unwrap());
     assert_eq!(plan.series[0].pool_bytes, Some(16 << 20));
     let manifest = folder.manifest().unwrap();
-    assert_eq!(manifest.plans[0].class, ClassRecord::Complex);
+    assert_eq!(manifest.plans[0].class, Class::Complex);
     assert!(manifest.servers[0].version.contains("MariaDB"));
     assert_eq!(manifest.servers[0].data["num_items"], "1000");
 }
