@@ -45,11 +45,7 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
             ]))
         }
         ProgressEvent::Planned { folder, cells, runs, done, left_s } => Some(join(&[
-            Some(format!(
-                "{} in {}",
-                format::counted(*runs as usize, "run"),
-                format::counted(*cells, "cell")
-            )),
+            Some(format::counted(*runs as usize, "run") + " in " + &format::counted(*cells, "cell")),
             (*done > 0).then(|| format!("{done} finished before")),
             left(*left_s),
             Some(folder.clone()),

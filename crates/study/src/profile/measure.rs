@@ -327,8 +327,10 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
     known.chain(disk::values(whole, requests)).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
+type OfSample = fn(&SenseSample) -> Option<f64>;
+
 /// Columns of `sense.csv`.
-const SENSE: [(&str, fn(&SenseSample) -> Option<f64>); 10] = [
+const SENSE: [(&str, OfSample); 10] = [
     ("theta_percent", |sample| Some(theta(sample)?.total)),
     ("user_percent", |sample| theta(sample)?.user),
     ("system_percent", |sample| theta(sample)?.system),
