@@ -164,3 +164,18 @@ fn a_live_study_that_is_stopped_leaves_no_host_and_no_client() {
     let studies = std::fs::read_dir(home.path().join("runs")).expect("studies");
     assert_eq!(studies.count(), 0, "the folder of a study in which nothing was finished");
 }
+
+#[test]
+fn a_study_of_ones_own_measures_its_figures_and_compares_the_runs_of_its_claim() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let results = done(home.path(), &["-q", "study", "forgotten", "--quick", "--json"]);
+    let results: Value = serde_json::from_str(&results).expect("JSON");
+    let history = |transaction: &str| {
+        let mut cells = points(&results).into_iter();
+        let cell = cells.find(|cell| cell["transaction"] == transaction && cell["updates"] == 100);
+        cell.and_then(|cell| cell["figures"]["history"]["mean"].as_f64())
+    };
+    assert!(history("open") >= Some(100.0) && history("none") < Some(50.0), "{results}");
+    let ratio = &results["findings"][0]["numbers"]["open_over_none"]["value"];
+    assert!(ratio.as_f64() > Some(1.0), "{results}");
+}

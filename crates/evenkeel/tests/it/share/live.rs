@@ -5,7 +5,6 @@ use crate::cli::{Running, configured};
 use crate::patience::eventually;
 use std::fs;
 use std::io::{BufReader, Read};
-use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use std::time::Duration;
 fn who_came_while_descriptors_were_out_is_served_when_there_are_some() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let (backing, socket) = (text(&home.path().join("disk")), text(&home.path().join("socket")));
-    let disk = format!("--name d --backing {backing} --size 1M --nbd {socket} --metrics 127.0.0.1:0");
+    let disk = format!("--name d --backing {backing} --size 1M --nbd {socket}");
     let file = configured(&home.path().join("share.toml"), "[window]\nperiod = '50ms'\n");
     let serve = format!("ulimit -n 48; exec {} share disk {disk} {file}", env!("CARGO_BIN_EXE_evenkeel"));
     let mut command = Command::new("sh");
@@ -23,12 +22,12 @@ fn who_came_while_descriptors_were_out_is_served_when_there_are_some() {
     let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
     let serving = line(&mut log, "event=serving");
     let mut host = Host { process: Running(process), log, serving };
-    let address = host.field("metrics").to_owned();
-    let idle: Vec<TcpStream> =
-        (0..60).map(|_| TcpStream::connect(&address).expect("the kernel keeps it")).collect();
+    let socket = home.path().join("socket");
+    let idle: Vec<UnixStream> =
+        (0..60).map(|_| UnixStream::connect(&socket).expect("the kernel keeps it")).collect();
     let open = || fs::read_dir(format!("/proc/{}/fd", host.process.0.id())).map_or(0, Iterator::count);
     eventually("the last descriptor", || open() >= 48);
-    let mut client = UnixStream::connect(home.path().join("socket")).expect("the kernel keeps it");
+    let mut client = UnixStream::connect(&socket).expect("the kernel keeps it");
     client.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
     assert!(line(&mut host.log, "event=crowded").contains("Too many open files"));
     drop(idle);
