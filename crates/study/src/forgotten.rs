@@ -4,9 +4,9 @@
 //! more of them after each update.
 
 use crate::harness::{Claim, Factor, Figure, Judgement, Notify, Order, Part, Plan, Run, Scale, Unit};
-use crate::harness::{cells, direction, doubts, findings};
+use crate::harness::{cells, doubts, findings};
 use crate::published::{
-    At, AtWork, Bed, Number, Numbers, PrivateServer, PublishedError, Result, Watch, timed,
+    At, AtWork, Bed, MachineRecord, Number, Numbers, PrivateServer, PublishedError, Result, Watch, timed,
 };
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::Control;
@@ -38,8 +38,11 @@ const CLAIMS: [Claim; 1] =
         .published("an open transaction keeps versions of rows, so that queries slow down")
         .here("open_over_none", "scans take {} times as long after 100 updates of each row")];
 
+/// Where it runs; a study with numbers of its own names them here.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Setting {}
+pub struct Setting {
+    pub place: MachineRecord,
+}
 
 impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
@@ -109,14 +112,16 @@ impl Bed for Server {
         Ok(Some(run))
     }
 
-    fn judge(plan: &Plan, _: &Setting, runs: &[Run]) -> Judgement {
+    fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         let findings = findings(&CLAIMS, plan, &cells(plan, runs));
         Judgement {
-            headline: format!("{} {}", direction(&findings), findings[0].here),
+            headline: findings[0].here.clone(),
             published: "Transactions that stay open slow down everybody else.",
             source: "the manuals of MySQL and MariaDB, on purge",
             rule: "Scans take longer where the whole 95 % interval of the ratio of their times is above 1."
                 .to_owned(),
+            setting: format!("a private server, seed {}", plan.seed),
+            place: setting.place.known(),
             caveats: doubts(plan.parts.iter(), runs).collect(),
             findings,
             ..Judgement::default()

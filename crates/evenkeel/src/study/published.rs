@@ -42,7 +42,7 @@ pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -
 /// How many runs a study has and how long they will take, for people.
 fn lasts(plan: &Plan, whole_s: f64) -> String {
     let lasts = match whole_s {
-        short if short < 5_400.0 => format!("{:.0} minutes", (short / 60.0).max(1.0).ceil()),
+        short if short < 5_400.0 => format::counted((short / 60.0).max(1.0).ceil() as usize, "minute"),
         long => format!("{:.0} hours", (long / 3_600.0).ceil()),
     };
     let runs: usize = plan.parts.iter().map(Part::runs).sum();

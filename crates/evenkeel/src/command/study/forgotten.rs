@@ -7,6 +7,7 @@ use crate::study::published;
 use anyhow::Result;
 use evenkeel_study::forgotten::{Setting, parts};
 use evenkeel_study::harness::Plan;
+use evenkeel_study::published::MachineRecord;
 
 pub use evenkeel_study::forgotten::{NAME, QUESTION};
 
@@ -29,5 +30,5 @@ pub struct Settings {
 pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let repeats = args.repeats.unwrap_or(if args.quick { 1 } else { 5 });
-    published::plan(NAME, of.seed, parts(repeats), &Setting {})
+    published::plan(NAME, of.seed, parts(repeats), &Setting { place: MachineRecord::here(None) })
 }

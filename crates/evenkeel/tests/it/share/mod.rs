@@ -1,6 +1,5 @@
 //! Disks of hosts that share storage, as a user runs them.
 
-
 use super::cli::{Running, configured, evenkeel};
 use crate::guard::proxy::signal;
 use crate::patience::eventually;
