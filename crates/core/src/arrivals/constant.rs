@@ -1,5 +1,4 @@
-use super::Arrivals;
-use super::rate::{RateError, check_rate};
+use super::{Arrivals, RateError, check_rate};
 use crate::time::Nanos;
 
 /// Evenly spaced arrivals: arrival `k = 0, 1, 2, ...` is at `k / lambda` seconds, where `lambda` is the

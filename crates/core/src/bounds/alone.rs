@@ -1,8 +1,6 @@
-pub use super::run::FULL_MIN;
-
-use super::carried::Carried;
+pub use super::carried::FULL_MIN;
+use super::carried::{Carried, Clear, RunAt, taken};
 use super::range::{Range, ratio};
-use super::run::{Clear, RunAt, taken};
 use crate::caveat::threshold::NEIGHBOURS_MIN;
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.

@@ -13,19 +13,16 @@
 pub mod alone;
 pub mod carried;
 mod range;
-mod run;
 mod sequence;
 pub mod stretches;
 pub mod work;
 
 pub use alone::Alone;
-pub use carried::{Carried, Fate, Rate};
+use carried::taken;
+pub use carried::{Carried, Clear, Fate, Rate, RunAt, settled};
 pub use range::Range;
-pub use run::{Clear, RunAt, settled};
 pub use sequence::{Objective, RATES_FIRST, RUNS_CURVE, Responses, Sequence, Step, Wanted, middle};
 pub use work::{Work, difference};
-
-use run::taken;
 
 /// All that the runs of one series, or of series that differ in the target alone, say about what is carried.
 #[derive(Clone, Debug, PartialEq)]

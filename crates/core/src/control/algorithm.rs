@@ -1,5 +1,4 @@
-use super::{Bounds, Controller, Evenkeel, Fixed, Reflection};
-use super::{evenkeel, reflection};
+use super::{Bounds, Controller, Decision, Evenkeel, Reason, Reflection, Sample, evenkeel, reflection};
 
 /// How a controller finds its limit, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,5 +63,30 @@ impl ControllerSettings {
 
     pub fn build(&self) -> Box<dyn Controller> {
         self.algorithm.build(self.bounds)
+    }
+}
+
+// A limit that an operator sets, as static pools and `max_connections` do.
+//
+// `L = const`.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    limit: u32,
+}
+
+impl Fixed {
+    pub fn new(limit: u32) -> Self {
+        Self { limit: limit.max(1) }
+    }
+}
+
+impl Controller for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+
+    fn update(&mut self, _: &Sample) -> Decision {
+        Decision { limit: self.limit, why: Reason::Fixed }
     }
 }

@@ -5,17 +5,11 @@
 //! [`Bounds`]. They are tried and judged on a virtual clock in `dev`.
 
 pub mod algorithm;
-mod bounds;
 mod decision;
 pub mod evenkeel;
-pub mod fixed;
 pub mod reflection;
-mod sample;
 
-pub use algorithm::{Algorithm, ControllerSettings};
-pub use bounds::Bounds;
-pub use decision::{Controller, Decision, Evidence, Hint, Reason};
+pub use algorithm::{Algorithm, ControllerSettings, Fixed};
+pub use decision::{Controller, Decision, Evidence, Hint, Reason, Response, Sample, Signals};
 pub use evenkeel::Evenkeel;
-pub use fixed::Fixed;
-pub use reflection::Reflection;
-pub use sample::{Response, Sample, Signals};
+pub use reflection::{Bounds, Reflection};

@@ -12,7 +12,7 @@
 //! Where no cache or TLB misses can be read, CPU time per commit stands for overhead; where that is missing as well, `L`
 //! stays. The study's authors found its dynamics unsatisfactory, which is why `evenkeel` works otherwise.
 
-use super::{Bounds, Controller, Decision, Reason, Sample, Signals};
+use super::{Controller, Decision, Reason, Sample, Signals};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -129,6 +129,25 @@ impl Controller for Reflection {
             self.completions = 0;
         }
         Decision { limit: self.limit, why: self.why }
+    }
+}
+
+/// The limit that a controller begins with and the range that it never leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    pub initial: u32,
+    pub range: (u32, u32),
+}
+
+impl Bounds {
+    pub fn starting_at(initial: u32) -> Self {
+        Self { initial, ..Self::default() }
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { initial: 8, range: (1, 1_024) }
     }
 }
 

@@ -1,5 +1,3 @@
-use super::fit::Fit;
-use super::station::wait;
 use crate::random::{Random, Seed};
 
 /// The same profile always gives the same answer.
@@ -174,4 +172,141 @@ pub(super) fn draws(points: &[Measured], ends: &Ends, figure: Figure) -> Vec<Dra
         }
     }
     kept
+}
+
+/// More servers than these wait as little.
+const SERVERS_MAX: f64 = 4_096.0;
+
+/// Mean wait in seconds for one of `servers` that together serve `capacity` requests per second, with Poisson arrivals and
+/// negative exponential service; infinite from the capacity on.
+///
+/// `W = C / (capacity - rate)` with Erlang's `C`, by way of his `B`: `B(i) = a B(i-1) / (i + a B(i-1))`, `C = B / (1 - u (1 - B))` for
+/// `a = servers u` (Kleinrock, Queueing Systems, vol. 1, 1975, section 3.5).
+fn wait(rate: f64, capacity: f64, servers: f64) -> f64 {
+    let servers = if servers >= 1.0 { servers.round().min(SERVERS_MAX) } else { 1.0 };
+    let utilisation = rate / capacity;
+    if !(0.0..1.0).contains(&utilisation) {
+        return f64::INFINITY;
+    }
+    let offered = servers * utilisation;
+    let blocked = (1..=servers as u32).fold(1.0, |b, i| offered * b / (f64::from(i) + offered * b));
+    let waits = blocked / (1.0 - utilisation * (1.0 - blocked));
+    waits / (capacity - rate)
+}
+
+// What the model errs by: smoothly along the rates, so that it is known near a measured rate, and unknown far from all.
+//
+// The error of the logarithm is a Gaussian process over the logarithm of the rate, and the level a constant with a flat prior
+// (Kennedy and O'Hagan, J. Royal Statistical Society B 63 (2001) 425; Rasmussen and Williams, Gaussian Processes for Machine Learning,
+// 2006, section 2.7).
+
+/// Logarithm of the factor between rates from which on they say little of one another's error.
+const REACH: f64 = 0.7;
+
+/// Level and errors, as the points have them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fit {
+    rates: Vec<f64>,
+    /// Lower triangle `L` of the covariance `L L'` of the points.
+    root: Vec<Vec<f64>>,
+    level: f64,
+    /// `1' K^-1 1`, the inverse variance of the level.
+    weight: f64,
+    /// `L^-1 1`, and `L^-1` of what the points are off the level.
+    ones: Vec<f64>,
+    off: Vec<f64>,
+    /// Logarithm of the likelihood of the points, but for a constant.
+    pub(super) likelihood: f64,
+}
+
+impl Fit {
+    /// Of what points are off a model without level, with the variance of each and the deviation of the error; `None` where one is no number.
+    pub(super) fn of(rates: Vec<f64>, off: Vec<f64>, noise: Vec<f64>, error: f64) -> Option<Self> {
+        let covariance = |i: usize, j: usize| {
+            error.powi(2) * near(rates[i], rates[j]) + if i == j { noise[i] } else { 0.0 }
+        };
+        let root = cholesky(rates.len(), covariance)?;
+        let ones = forward(&root, &vec![1.0; rates.len()]);
+        let off = forward(&root, &off);
+        let weight = dot(&ones, &ones);
+        let level = dot(&ones, &off) / weight;
+        let off: Vec<f64> = off.iter().zip(&ones).map(|(off, one)| off - level * one).collect();
+        let size: f64 = root.iter().enumerate().map(|(i, row)| row[i].ln()).sum();
+        let likelihood = -size - 0.5 * (weight.ln() + dot(&off, &off));
+        likelihood.is_finite().then_some(Self { rates, root, level, weight, ones, off, likelihood })
+    }
+
+    /// Level with the error at a rate, and the variance of both.
+    pub(super) fn at(&self, error: f64, rate: f64) -> (f64, f64) {
+        let shared: Vec<f64> = self.rates.iter().map(|own| error.powi(2) * near(*own, rate)).collect();
+        let shared = forward(&self.root, &shared);
+        let unknown = 1.0 - dot(&self.ones, &shared);
+        let variance = error.powi(2) - dot(&shared, &shared) + unknown.powi(2) / self.weight;
+        (self.level + dot(&shared, &self.off), variance.max(0.0))
+    }
+}
+
+/// Correlation of the errors at two rates: Matern of order 3/2.
+fn near(one: f64, other: f64) -> f64 {
+    let apart = 3.0_f64.sqrt() * (one / other).ln().abs() / REACH;
+    (1.0 + apart) * (-apart).exp()
+}
+
+fn dot(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(a, b)| a * b).sum()
+}
+
+/// `L` with `L L' = K`; `None` where `K` is not positive definite.
+fn cholesky(n: usize, k: impl Fn(usize, usize) -> f64) -> Option<Vec<Vec<f64>>> {
+    let mut root: Vec<Vec<f64>> = Vec::with_capacity(n);
+    for i in 0..n {
+        let mut row: Vec<f64> = Vec::with_capacity(i + 1);
+        for j in 0..i {
+            let rest = k(i, j) - dot(&row, &root[j][..j]);
+            row.push(rest / root[j][j]);
+        }
+        let rest = k(i, i) - dot(&row, &row);
+        (rest > 0.0).then(|| row.push(rest.sqrt()))?;
+        root.push(row);
+    }
+    Some(root)
+}
+
+/// `L^-1 b`.
+fn forward(root: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+    let mut found: Vec<f64> = Vec::with_capacity(b.len());
+    for (row, b) in root.iter().zip(b) {
+        let done = dot(&row[..found.len()], &found);
+        found.push((b - done) / row[found.len()]);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_for_servers_is_that_of_the_theory() {
+        // M/M/1 at 0.8: u / (1 - u) services. M/M/2 at 0.8: u^2 / (1 - u^2) services of 2 / capacity.
+        assert!((wait(80.0, 100.0, 1.0) - 0.04).abs() < 1e-12);
+        assert!((wait(80.0, 100.0, 2.0) - 0.64 / 0.36 * 0.02).abs() < 1e-12);
+        assert!(wait(80.0, 100.0, 64.0) < 0.005);
+        assert_eq!((wait(100.0, 100.0, 1.0), wait(f64::NAN, 100.0, 1.0)), (f64::INFINITY, f64::INFINITY));
+        assert_eq!(wait(0.0, 100.0, 4.0), 0.0);
+    }
+
+    #[test]
+    fn an_error_is_known_at_a_point_half_known_between_two_and_unknown_far_away() {
+        let fit = Fit::of(vec![100.0, 200.0], vec![0.0, 0.2], vec![1e-6; 2], 0.1).unwrap();
+        let [at, between, far] = [200.0, 141.4, 1e6].map(|rate| fit.at(0.1, rate));
+        assert!((at.0 - 0.2).abs() < 1e-3 && at.1 < 1e-4, "{at:?}");
+        assert!((between.0 - 0.1).abs() < 1e-2 && between.1 < 0.01 && between.1 > at.1, "{between:?}");
+        assert!((far.0 - 0.1).abs() < 1e-2 && far.1 > 0.01, "{far:?}");
+    }
+
+    #[test]
+    fn a_point_that_is_no_number_fits_nothing() {
+        assert!(Fit::of(vec![1.0, 2.0], vec![0.0, f64::NEG_INFINITY], vec![0.1; 2], 0.1).is_none());
+    }
 }

@@ -6,10 +6,7 @@
 
 mod batch_means;
 mod chi_square;
-mod difference;
-mod fisher;
 mod mean;
-mod normal;
 mod percentile;
 pub mod pooled;
 mod ratio;
@@ -19,14 +16,11 @@ mod student;
 
 pub use batch_means::{BATCHES, BatchMeans};
 pub use chi_square::{chi_square_quantile, standard_error_bound};
-pub use difference::difference;
-pub use fisher::fisher_quantile;
 pub use mean::{ErrorBar, Estimate, Sample};
-pub use normal::{normal_quantile, normal_tail};
 pub use percentile::{merged, percentile};
-pub use ratio::{Ratio, deviations_ratio, paired_ratio, unpaired_ratio};
-pub use special::chi_square_tail;
+pub use ratio::{Ratio, deviations_ratio, difference, fisher_quantile, paired_ratio, unpaired_ratio};
 pub(crate) use special::halved;
+pub use special::{chi_square_tail, normal_quantile, normal_tail};
 pub use spectrum::{Spectrum, SpectrumCounter};
 pub use student::{student_quantile, student_tail};
 

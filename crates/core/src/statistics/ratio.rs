@@ -5,9 +5,9 @@
 //! geometric means.
 
 use super::CONFIDENCE;
-use super::difference::joint_degrees;
-use super::fisher::fisher_quantile;
+use super::chi_square::chi_square_quantile;
 use super::mean::{Estimate, Sample};
+use super::special::{beta_i, halved};
 use super::student::student_quantile;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,6 +90,56 @@ fn log(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then(|| value.ln())
 }
 
+/// `one - other`, with Welch's interval: the variances add up, and the degrees of freedom are those of Welch and Satterthwaite.
+///
+/// `degrees` are those of the two standard errors. Without an error on either side there is none of the difference.
+pub fn difference(one: &Estimate, other: &Estimate, degrees: (f64, f64)) -> Estimate {
+    let errors = one.standard_error().zip(other.standard_error());
+    let variances = errors.map(|(one, other)| (one * one, other * other));
+    let error = variances.map(|(one, other)| (one + other).sqrt());
+    let joint = variances.map_or(1.0, |variances| joint_degrees(variances, degrees));
+    Estimate::with_error(one.n.min(other.n), one.mean - other.mean, error, joint)
+}
+
+/// Welch's and Satterthwaite's degrees of freedom of the sum of two variances of means. Without any variance the interval has no width,
+/// whatever its degrees.
+fn joint_degrees((one, other): (f64, f64), degrees: (f64, f64)) -> f64 {
+    let joint = (one + other).powi(2) / (one * one / degrees.0 + other * other / degrees.1);
+    if joint.is_finite() { joint } else { degrees.0.min(degrees.1) }
+}
+
+/// From this many degrees of freedom on, a variance counts as known exactly.
+const DEGREES_EXACT: f64 = 1e9;
+/// Natural logarithm of the largest and, negative, of the smallest quantile that is looked for.
+const LOGARITHM_MAX: f64 = 300.0;
+
+/// The value that the ratio of two estimates of the same variance stays below with probability `p`, where the upper one has
+/// `over` degrees of freedom and the lower one `under`, whole or not.
+///
+/// Zero and infinite at `p` of 0 and 1; not a number outside or unless both degrees are above zero. Found by halving on the
+/// distribution `I_x(over / 2, under / 2)` with `x = over f / (over f + under)` (DLMF 8.17, Abramowitz and Stegun 26.6.2).
+pub fn fisher_quantile(p: f64, over: f64, under: f64) -> f64 {
+    if !(over > 0.0 && under > 0.0 && (0.0..=1.0).contains(&p)) {
+        return f64::NAN;
+    }
+    if p == 0.0 || p == 1.0 {
+        return if p == 0.0 { 0.0 } else { f64::INFINITY };
+    }
+    match (over > DEGREES_EXACT, under > DEGREES_EXACT) {
+        (true, true) => 1.0,
+        (false, true) => chi_square_quantile(p, over) / over,
+        (true, false) => under / chi_square_quantile(1.0 - p, under),
+        (false, false) => {
+            let is_below = |logarithm: f64| {
+                let odds = over * logarithm.exp() / under;
+                // Neither part is the difference of nearly equal numbers.
+                beta_i(over / 2.0, under / 2.0, 1.0 / (1.0 + 1.0 / odds), 1.0 / (1.0 + odds)) < p
+            };
+            halved(-LOGARITHM_MAX, LOGARITHM_MAX, is_below).exp()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,5 +199,40 @@ mod tests {
         assert!((difference / se + 2.46).abs() < 0.02, "t {}", difference / se);
         // t(0.975, 25.0) = 2.0595 and t(0.975, 24.9) = 2.0600.
         assert!((half / se - 2.06).abs() < 0.001, "{}", half / se);
+    }
+
+    #[test]
+    fn the_interval_of_a_worked_example() {
+        // Welch: se = sqrt(2.5 / 5 + 10 / 5), degrees = 2.5^2 / (0.25 / 4 + 4 / 4), t(0.975, 5.88) = 2.459.
+        let one = Estimate::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        let other = Estimate::of(&[2.0, 4.0, 6.0, 8.0, 10.0]).unwrap();
+        let found = difference(&one, &other, (4.0, 4.0));
+        assert_eq!((found.n, found.mean), (5, -3.0));
+        assert!((found.standard_error().unwrap() - 2.5_f64.sqrt()).abs() < 1e-12);
+        assert!((found.low().unwrap() + 6.888).abs() < 2e-3, "{found:?}");
+        assert!((found.high().unwrap() - 0.888).abs() < 2e-3, "{found:?}");
+    }
+
+    #[test]
+    fn quantiles_agree_with_the_published_table() {
+        let cases = [
+            (0.95, 1.0, 1.0, 161.447_6),
+            (0.95, 2.0, 5.0, 5.786_135),
+            (0.975, 4.0, 10.0, 4.468_342),
+            (0.99, 10.0, 3.0, 27.228_73),
+            (0.95, 120.0, 120.0, 1.351_886),
+            (0.05, 5.0, 2.0, 1.0 / 5.786_135),
+        ];
+        for (p, over, under, expected) in cases {
+            let found = fisher_quantile(p, over, under);
+            assert!((found / expected - 1.0).abs() < 1e-5, "{p} {over} {under}: {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_variance_that_is_known_exactly_leaves_that_of_the_other() {
+        assert!((fisher_quantile(0.95, 10.0, 1e12) - 18.307_038 / 10.0).abs() < 1e-6);
+        assert!((fisher_quantile(0.95, 1e12, 10.0) - 10.0 / 3.940_299).abs() < 1e-5);
+        assert_eq!(fisher_quantile(0.95, 1e12, 1e12), 1.0);
     }
 }

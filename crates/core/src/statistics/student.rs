@@ -1,5 +1,4 @@
-use super::normal::{normal_quantile, normal_tail};
-use super::special::{beta_i, ln_gamma};
+use super::special::{beta_i, ln_gamma, normal_quantile, normal_tail};
 
 /// From this many degrees of freedom on, t differs from the normal distribution by less than 1e-8.
 const DEGREES_NORMAL: f64 = 1e9;

@@ -1,10 +1,10 @@
-use super::gap::{Unit, gap_of, units};
-use super::observation::{Compared, Facts, Observation, Seen};
 use super::start;
-use super::threshold::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
+use super::start::{number, with_interval};
 use super::timed::{Reads, Scale, disk, layout, network};
-use super::verdict::{Figure, Ruling, Suspect, Verdict, Why};
-use super::words::{number, with_interval};
+use super::verdict::{
+    Compared, Facts, Figure, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
+    STOLEN_MIN, Seen, Suspect, Unit, Verdict, Why, gap_of, units,
+};
 use crate::statistics::{Estimate, Sample, difference};
 use std::collections::{BTreeMap, BTreeSet};
 

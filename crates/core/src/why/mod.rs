@@ -7,19 +7,15 @@
 //! neighbours by their share of the CPUs; these are believed only where nothing else explains the difference.
 //! Starts of one server are told from its runs by variance components of the same differences.
 
-mod gap;
 mod judge;
-mod observation;
 mod start;
-mod threshold;
 mod timed;
 mod verdict;
-mod words;
 
-pub use gap::Gap;
-pub use observation::{Compared, Facts, Observation, Seen};
-pub use threshold::{LITTLE, NEIGHBOURS_MIN, OWN_MAX, ROWS_MIN, SHARE_MIN, STOLEN_MIN};
-pub use verdict::{Figure, Ruling, Suspect, Verdict, Why};
+pub use verdict::{
+    Compared, Facts, Figure, Gap, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
+    STOLEN_MIN, Seen, Suspect, Verdict, Why,
+};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,4 @@
-use super::observation::Observation;
-use super::threshold::{LITTLE, SHARE_MIN};
-use super::verdict::{Figure, Ruling, Suspect, Verdict};
-use super::words::number;
+use super::verdict::{Figure, Gap, LITTLE, Observation, Ruling, SHARE_MIN, Suspect, Verdict};
 use crate::statistics::{CONFIDENCE, fisher_quantile};
 use crate::variance::{Component, Components, Level, Observation as Run, Position};
 
@@ -89,4 +86,23 @@ fn differences(runs: &[Observation], slow: usize, fast: usize) -> Vec<Run> {
         batches: Vec::new(),
     };
     found.into_iter().map(raised).collect()
+}
+
+/// A number with three digits, or all of those before its point.
+pub(super) fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        large if large >= 100.0 => 0,
+        large if large >= 10.0 => 1,
+        large if large >= 1.0 => 2,
+        large if large >= 0.1 => 3,
+        _ => 4,
+    };
+    let shown = format!("{value:.digits$}");
+    // What is no more than a rounded nothing has no sign.
+    if shown.bytes().all(|byte| b"-0.".contains(&byte)) { "0".to_owned() } else { shown }
+}
+
+/// A difference with its interval: `5.10 ms (4.95 to 5.25)`.
+pub(super) fn with_interval(gap: &Gap, unit: &str) -> String {
+    format!("{}{unit} ({} to {})", number(gap.mean), number(gap.low), number(gap.high))
 }

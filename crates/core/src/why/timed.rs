@@ -1,7 +1,6 @@
-use super::gap::{Gap, Unit, gap_of};
-use super::observation::Observation;
-use super::verdict::{Figure, Ruling, Suspect, Verdict};
-use super::words::{self, number, with_interval};
+use super::start;
+use super::start::{number, with_interval};
+use super::verdict::{Figure, Gap, Observation, Ruling, Suspect, Unit, Verdict, gap_of};
 use crate::reads::mixed;
 use crate::statistics::Sample;
 
@@ -103,10 +102,10 @@ impl Reads {
         match number.low > 0.0 {
             true => format!(
                 "; pages and plan predict {} more, {} % ({} to {}) of them",
-                words::number(foretold),
-                words::number(share(number.mean)),
-                words::number(one.min(other)),
-                words::number(one.max(other))
+                start::number(foretold),
+                start::number(share(number.mean)),
+                start::number(one.min(other)),
+                start::number(one.max(other))
             ),
             false => String::new(),
         }

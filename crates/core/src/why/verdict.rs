@@ -1,5 +1,6 @@
-use super::gap::Gap;
-use super::threshold::LITTLE;
+use crate::caveat::threshold::{OTHER_LOAD_MAX, STEAL_REPEATED};
+use crate::statistics::{CONFIDENCE, Sample, student_quantile};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What may make response times differ.
@@ -124,4 +125,146 @@ impl Why {
         let named = self.verdicts.iter().filter(|verdict| verdict.ruling == Ruling::Cause);
         named.map(|verdict| verdict.suspect)
     }
+}
+
+/// Response times that differ by less than this share differ little.
+pub const LITTLE: f64 = 0.05;
+/// Of what response times differ by, a cause makes this share at least.
+pub const SHARE_MIN: f64 = 0.25;
+/// Statements that touch this share of rows more are answered in another way.
+pub const ROWS_MIN: f64 = 0.1;
+/// Points of the CPUs' time by which stolen time has to differ.
+pub const STOLEN_MIN: f64 = STEAL_REPEATED;
+/// Points of the CPUs' time by which that of neighbours has to.
+pub const NEIGHBOURS_MIN: f64 = OTHER_LOAD_MAX;
+/// Threads of a server that uses less of its CPUs than this, percent, wait for those of others and not for one another.
+pub const OWN_MAX: f64 = 50.0;
+
+/// Fewest blocks that are told apart from one another; of a single one its runs are.
+const BLOCKS_MIN: usize = 2;
+
+/// By how much the slower one of two targets has more of a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gap {
+    pub mean: f64,
+    pub low: f64,
+    pub high: f64,
+    pub units: usize,
+}
+
+impl Gap {
+    /// The mean of differences; `None` of fewer than two. The interval is wider where two were chosen out of several targets: it holds for
+    /// all `pairs` of them together (Bonferroni).
+    pub fn of(differences: &[f64], pairs: usize) -> Option<Self> {
+        let sample: Sample = differences.iter().copied().collect();
+        let (mean, error) = (sample.mean()?, sample.standard_error()?);
+        let beyond = (1.0 - CONFIDENCE) / pairs.max(1) as f64 / 2.0;
+        let half = student_quantile(1.0 - beyond, (differences.len() - 1) as f64) * error;
+        Some(Self { mean, low: mean - half, high: mean + half, units: differences.len() })
+    }
+}
+
+/// Runs of both targets that were made at about the same time.
+#[derive(Clone, Debug)]
+pub(super) struct Unit<'a> {
+    pub slow: Vec<&'a Observation>,
+    pub fast: Vec<&'a Observation>,
+}
+
+impl Unit<'_> {
+    /// What a figure of the slow and of the fast one is in the mean; `None` where a side has it of no run.
+    pub fn means(&self, figure: impl Fn(&Observation) -> Option<f64>) -> Option<(f64, f64)> {
+        let mean =
+            |runs: &[&Observation]| runs.iter().filter_map(|run| figure(run)).collect::<Sample>().mean();
+        Some((mean(&self.slow)?, mean(&self.fast)?))
+    }
+}
+
+/// By how much a figure differs; `None` where some unit has it of no run.
+pub(super) fn gap_of(
+    units: &[Unit<'_>],
+    pairs: usize,
+    figure: impl Fn(&Observation) -> Option<f64>,
+) -> Option<Gap> {
+    let differences: Option<Vec<f64>> =
+        units.iter().map(|unit| unit.means(&figure).map(|(slow, fast)| slow - fast)).collect();
+    Gap::of(&differences?, pairs)
+}
+
+/// Blocks that both targets have, which are starts. Of a single block its runs, pair by pair, and then what blocks differ by is in no interval.
+pub(super) fn units<'a>(runs: &'a [Observation], slow: usize, fast: usize) -> Vec<Unit<'a>> {
+    let of = |target: usize, key: (u32, Option<u32>)| -> Vec<&'a Observation> {
+        let is_it = |run: &&Observation| {
+            run.target == target && run.start == key.0 && key.1.is_none_or(|number| number == run.run)
+        };
+        runs.iter().filter(is_it).collect()
+    };
+    let paired = |keys: BTreeSet<(u32, Option<u32>)>| -> Vec<Unit<'a>> {
+        let unit = |key: (u32, Option<u32>)| Unit { slow: of(slow, key), fast: of(fast, key) };
+        keys.into_iter().map(unit).filter(|unit| !unit.slow.is_empty() && !unit.fast.is_empty()).collect()
+    };
+    let blocks = paired(runs.iter().map(|run| (run.start, None)).collect());
+    if blocks.len() >= BLOCKS_MIN {
+        return blocks;
+    }
+    paired(runs.iter().map(|run| (run.start, Some(run.run))).collect())
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    pub target: usize,
+    /// Block that it belongs to: the start of its server with that number.
+    pub start: u32,
+    /// Number of the run of its start. Runs of two targets with the same numbers were made side by side, or one soon after the other.
+    pub run: u32,
+    pub tau_ms: f64,
+    pub seen: Seen,
+}
+
+/// What was seen around a run; what was not available is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// What a request spends on its way between client and server, without waiting for a CPU.
+    pub network_ms: Option<f64>,
+    pub reads: Option<f64>,
+    /// Pages that it reads from disk by the pages that its plan touches and the room for them, which nobody measured: where requests
+    /// overlap, and one by one.
+    pub foretold: Option<(f64, f64)>,
+    pub under_way: Option<f64>,
+    pub read_ms: Option<f64>,
+    pub rows: Option<f64>,
+    /// What the threads of the server that could run waited for a CPU, for each request.
+    pub cpu_wait_ms: Option<f64>,
+    pub theta_percent: Option<f64>,
+    /// CPU time that the hypervisor took of the server's CPUs, percent.
+    pub stolen_percent: Option<f64>,
+    /// CPU time that others took of them, percent.
+    pub neighbours_percent: Option<f64>,
+    /// The shape of all plans as one number, the same wherever they are the same.
+    pub plan: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    Alike(String),
+    Different(String),
+    Unknown(String),
+}
+
+impl Compared {
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Alike(words) | Self::Different(words) | Self::Unknown(words) => words,
+        }
+    }
+}
+
+/// What is known of the slowest and the fastest target besides their runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub plans: Compared,
+    pub pages: Compared,
+    pub pools_differ: bool,
+    /// Whether one of them is on another machine, as far as can be seen, and the delay of its network known by small packets alone.
+    pub by_probes: bool,
 }

@@ -17,35 +17,29 @@
 //! - Memory: no probe is made that would use up what is left (`headroom`).
 //! - Brake: when throughput falls to 0.7 and sensors show strain, or when memory is short, the limit is halved at once.
 
-mod constants;
 mod dispersion;
 mod evidence;
 mod grid;
 mod headroom;
 mod no_evidence;
-mod probe;
 mod probing;
 mod recheck;
 mod refused;
 mod settings;
 mod strain;
-mod watch;
-
-pub use settings::{Memory, Settings};
 
 use super::{Bounds, Controller, Decision, Evidence, Hint, Reason, Sample};
-use constants::{
-    ALPHA_BETTER, ALPHA_WORSE, COLLAPSE, FAR_WORSE, FRESH, HIGH, HORIZON, LAG_S, MEMORY, PATIENCE, SUSPECT_S,
-};
 use dispersion::Dispersion;
 use evidence::{Tally, Test};
 use grid::Offset;
 use headroom::MemoryHeadroom;
-use probe::Probe;
 use recheck::Recheck;
-use refused::RefusedLimits;
-use strain::Strain;
-use watch::{Silence, Watch};
+use refused::{Probe, RefusedLimits};
+pub use settings::{Memory, Settings};
+use strain::{
+    ALPHA_BETTER, ALPHA_WORSE, COLLAPSE, FAR_WORSE, FRESH, HIGH, HORIZON, LAG_S, MEMORY, PATIENCE, SUSPECT_S,
+    Silence, Strain, Watch,
+};
 
 #[derive(Clone, Debug)]
 pub struct Evenkeel {

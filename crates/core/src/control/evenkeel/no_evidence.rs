@@ -1,7 +1,7 @@
 //! Ticks that are no evidence for or against a limit: the server stands still, a lowered limit drains, or the clients do
 //! not fill the limit.
 
-use super::constants::{MEMORY, PAUSE_S};
+use super::strain::{MEMORY, PAUSE_S};
 use super::{Drain, Evenkeel};
 use crate::control::{Reason, Sample};
 

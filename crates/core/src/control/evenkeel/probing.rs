@@ -1,9 +1,8 @@
 use super::Evenkeel;
-use super::constants::{ALPHA_WORSE, CHANGE, EPSILON, FAR_WORSE, HIGH};
 use super::evidence::{Tally, Test};
 use super::grid::Offset;
-use super::probe::Probe;
-use super::refused::Prior;
+use super::refused::{Prior, Probe};
+use super::strain::{ALPHA_WORSE, CHANGE, EPSILON, FAR_WORSE, HIGH};
 use crate::control::{Evidence, Hint, Reason, Sample};
 
 impl Evenkeel {

@@ -3,8 +3,8 @@
 //! Strain decides which limit is tried first and pulls the brake; it never decides a test. So a sensor that lies costs a
 //! probe and not throughput for long.
 
-use super::constants::CHANGE;
-use super::evidence::Tally;
+use super::dispersion::Dispersion;
+use super::evidence::{Tally, Test};
 use crate::control::{Hint, Sample};
 
 /// Time constants, in seconds, of the means that are compared with the baseline, and of the baseline.
@@ -115,6 +115,96 @@ impl Strain {
         (before > 0.0 && now > 0.0).then(|| now / before)
     }
 }
+
+/// Probability of taking chance for a change.
+const ALPHA: f64 = 0.003;
+/// Completions that must have been due in the new stretch before it is compared with what is remembered.
+const ENOUGH: f64 = 60.0;
+
+/// How long nothing has completed although transactions were in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silence {
+    seconds: f64,
+}
+
+impl Silence {
+    /// Takes in a tick at which `rate` completions per second are due. The seconds of silence, once twelve were due in it.
+    pub fn tick(&mut self, sample: &Sample, rate: Option<f64>) -> Option<f64> {
+        if sample.completions > 0 || sample.in_flight_mean <= 0.0 {
+            self.seconds = 0.0;
+            return None;
+        }
+        self.seconds += sample.seconds();
+        let long = (12.0 / rate.filter(|&rate| rate > 0.0)?).max(0.2);
+        (self.seconds >= long).then_some(self.seconds)
+    }
+}
+
+/// Compares throughput at the limit in use since the last look with what is remembered of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch {
+    fresh: Tally,
+}
+
+impl Watch {
+    /// Takes in a tick at the limit in use, of which `base` is remembered. The logarithm of throughput now over throughput before, where
+    /// that has changed.
+    pub fn tick(&mut self, tick: &Tally, base: &Tally, dispersion: &Dispersion) -> Option<f64> {
+        self.fresh.add(tick);
+        let phi = dispersion.between(self.fresh.seconds, base.seconds);
+        let test = Test::of(base, &self.fresh, 0.0, phi);
+        let due = base.rate().unwrap_or(0.0) * self.fresh.seconds;
+        let changed = test.filter(|_| due >= ENOUGH * phi.max(1.0)).filter(|test| {
+            test.gain.abs() > CHANGE && (test.clearly_better(ALPHA) || test.clearly_worse(ALPHA))
+        });
+        changed.map(|test| test.gain)
+    }
+
+    pub fn fresh(&self) -> Tally {
+        self.fresh
+    }
+
+    /// Takes back time in which the server stood still.
+    pub fn retract(&mut self, seconds: f64) {
+        self.fresh.seconds = (self.fresh.seconds - seconds).max(0.0);
+    }
+
+    pub fn restart(&mut self) {
+        self.fresh = Tally::default();
+    }
+}
+
+// The figures that the controller reckons with, and why each is what it is.
+
+/// Price of a transaction in flight: ln X must rise by this much for each factor of e by which the limit is higher.
+pub const EPSILON: f64 = 0.02;
+/// Most completions that a test takes: before any probe has failed, which doubles with every second one that fails, and ever.
+pub const HORIZON: (f64, f64) = (200.0, 2_400.0);
+/// From this limit on a drain takes long. While no limit was found too low, a much lower one that gives no less is taken.
+pub const HIGH: u32 = 32;
+/// Probability with which a test may take an equal limit for a better one: before any probe has failed, when a mistake is soon
+/// undone, and the least, which it falls to as probes fail.
+pub const ALPHA_BETTER: (f64, f64) = (0.2, 0.01);
+/// Probability with which a test may take an equal limit for a worse one.
+pub const ALPHA_WORSE: f64 = 0.02;
+/// A limit whose throughput is lower by this logarithm, which is by a fifth, is far worse.
+pub const FAR_WORSE: f64 = 0.25;
+/// Seconds before and after a pause of the server that are no evidence either.
+pub const PAUSE_S: f64 = 0.1;
+/// When throughput falls within so many seconds after another limit came into use, the one that was left is tried first.
+pub const SUSPECT_S: f64 = 3.0;
+/// Throughput that has fallen by this logarithm, which is to 0.7, has collapsed.
+pub const COLLAPSE: f64 = 0.357;
+/// Seconds that the server is expected to take until it feels a change of the limit, before that was measured.
+pub const LAG_S: f64 = 0.2;
+/// Completions at the limit in use that are remembered.
+pub const MEMORY: f64 = 4_000.0;
+/// The latest of these, which say what the limit in use gives now.
+pub const FRESH: f64 = 1_000.0;
+/// Longest time between two tests of a near limit: in seconds and in completions, whichever takes longer.
+pub const PATIENCE: (f64, f64) = (30.0, 10_000.0);
+/// A change of throughput counts from this logarithm on, which is a tenth.
+pub const CHANGE: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {

@@ -17,10 +17,9 @@
 //!   law are not starved by one that does not. The threshold is then not met.
 
 use super::super::{Period, Report, mean_latency};
-use super::division::{bounds, divide};
 use super::fairness::Fairness;
-use super::path::{Path, paths};
-use super::window_law::WindowLaw;
+use super::parda::WindowLaw;
+use super::path::{Path, bounds, divide, paths};
 
 /// Weight of the new total where it differs little from the last.
 const CALM: f64 = 0.3;

@@ -1,17 +1,13 @@
 //! The laws by which a host sets its window. A law is a formula; it knows the reports of all hosts and no clock.
 
-mod division;
 mod evenkeel;
 mod fairness;
-mod fixed;
 mod parda;
 mod path;
-mod window_law;
 
+use super::{Period, Report};
 pub use evenkeel::{CONGESTED, Evenkeel, Settings};
-pub use fixed::Fixed;
-pub use parda::{Parameters, Parda};
-pub use window_law::WindowLaw;
+pub use parda::{Parameters, Parda, WindowLaw};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Law {
@@ -54,5 +50,32 @@ impl Law {
             Self::Parda(parameters) => Box::new(Parda::new(parameters)),
             Self::Evenkeel(settings) => Box::new(Evenkeel::new(settings)),
         }
+    }
+}
+
+// Always the same window: what a queue depth set by hand does.
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fixed {
+    window: f64,
+}
+
+impl Fixed {
+    pub fn new(window: f64) -> Self {
+        Self { window }
+    }
+}
+
+impl WindowLaw for Fixed {
+    fn name(&self) -> &'static str {
+        "fixed"
+    }
+
+    fn report(&mut self, period: &Period) -> Report {
+        Report::of(period, self.window)
+    }
+
+    fn update(&mut self, _: &[Report], _: usize) -> f64 {
+        self.window
     }
 }

@@ -1,6 +1,5 @@
 //! How far a ratio of sums over runs is off.
 
-use super::bounds::Bounds;
 use crate::statistics::{CONFIDENCE, student_quantile};
 
 /// Highest lag-1 correlation of batches that is corrected for: the correction is then 19-fold, and runs are much too
@@ -122,6 +121,41 @@ fn within(runs: &[Parts]) -> Option<f64> {
     let unbiased = r + (1.0 + 3.0 * r) * runs.len() as f64 / batches;
     let r = unbiased.clamp(0.0, CORRELATION_MAX);
     (batches > 0.0).then(|| variance * (1.0 + r) / (1.0 - r))
+}
+
+/// An interval, or the lower end alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bounds {
+    /// The 95 % interval.
+    TwoSided { low: f64, high: f64 },
+    /// It is at least this (99 %), and nothing can be said about how much more.
+    AtLeast(f64),
+    /// One run alone says nothing about its error.
+    None,
+}
+
+impl Bounds {
+    pub fn low(&self) -> Option<f64> {
+        match *self {
+            Self::TwoSided { low, .. } | Self::AtLeast(low) => Some(low),
+            Self::None => None,
+        }
+    }
+
+    pub fn high(&self) -> Option<f64> {
+        match *self {
+            Self::TwoSided { high, .. } => Some(high),
+            Self::AtLeast(_) | Self::None => None,
+        }
+    }
+
+    pub(super) fn scaled(self, factor: f64) -> Self {
+        match self {
+            Self::TwoSided { low, high } => Self::TwoSided { low: low * factor, high: high * factor },
+            Self::AtLeast(low) => Self::AtLeast(low * factor),
+            Self::None => Self::None,
+        }
+    }
 }
 
 #[cfg(test)]
