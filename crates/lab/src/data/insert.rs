@@ -10,16 +10,15 @@
 //! Shuffled, with all indexes there from the start, every index grows by splits of pages anywhere in it, so that neighbours in the order of
 //! keys lie anywhere in the file: the worst that a layout can be. The keys of a table are shuffled in memory, 16 bytes each.
 
-use super::content::Content;
-use super::error::Result;
 use super::parallel;
-use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
-use super::session::{Workplace, finish_filled};
-use super::set::{DataSet, Generator, Table};
-use super::writer::Writer;
+use super::session::{DataProgress, Phase, Result, Tally, Workplace, finish_filled};
+use super::set::{DataSet, Generator, Key, Table};
+use super::stream::Content;
 use evenkeel_core::experiment::shuffled;
 use evenkeel_core::random::Seed;
+use evenkeel_site::server::Control;
+use std::collections::BTreeMap;
 
 /// Rows of a statement where they are shuffled.
 const STATEMENT_ROWS: usize = 50;
@@ -79,4 +78,53 @@ fn insert_shuffled(writer: &mut Writer<'_>, set: DataSet, seed: Seed) -> Result<
         }
     }
     Ok(())
+}
+
+// Rows of the generator as statements, some of them in one transaction.
+
+const COMMIT_ROWS: u64 = 1_000;
+
+pub(super) struct Writer<'a> {
+    control: &'a mut Control,
+    pub(super) generator: &'a Generator,
+    pub(super) tally: &'a Tally,
+    pub(super) contents: BTreeMap<Table, Content>,
+    open_rows: u64,
+    row: Vec<u8>,
+    sql: Vec<u8>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(control: &'a mut Control, generator: &'a Generator, tally: &'a Tally) -> Result<Self> {
+        // Checks of uniqueness stay on, as they are for users' own inserts.
+        control.exec("SET SESSION unique_checks = 1, autocommit = 0")?;
+        let (contents, row, sql) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Ok(Self { control, generator, tally, contents, open_rows: 0, row, sql })
+    }
+
+    /// Inserts the rows with these keys by one statement.
+    pub(super) fn insert(&mut self, table: Table, keys: &[Key]) -> Result<()> {
+        self.sql.clear();
+        self.sql.extend_from_slice(b"INSERT INTO ");
+        self.sql.extend_from_slice(table.name().as_bytes());
+        for (place, key) in keys.iter().enumerate() {
+            self.sql.extend_from_slice(if place == 0 { b" VALUES " } else { b"," });
+            self.row.clear();
+            self.generator.write(table, key.0, key.1, &mut self.row);
+            table.definition().sql_values(&self.row, &mut self.sql);
+            self.contents.entry(table).or_default().add_row(&self.row);
+            self.tally.add(1, self.row.len() as u64);
+        }
+        // Rows are ASCII by construction.
+        self.control.exec(&String::from_utf8_lossy(&self.sql))?;
+        self.open_rows += keys.len() as u64;
+        if self.open_rows >= COMMIT_ROWS { self.commit() } else { Ok(()) }
+    }
+
+    pub(super) fn commit(&mut self) -> Result<()> {
+        self.tally.proceed()?;
+        self.control.exec("COMMIT")?;
+        self.open_rows = 0;
+        Ok(())
+    }
 }

@@ -5,17 +5,15 @@
 //! table is cut into statements of a bounded number of rows, so that a rollback is short and the undo
 //! log small. Indexes are built when the rows are in: sorting beats inserting in random order.
 
-use super::content::Content;
-use super::error::{DataError, Result};
 use super::parallel;
-use super::progress::{DataProgress, Phase, Tally};
 use super::schema::Indexes;
-use super::session::{Workplace, finish_filled};
+use super::session::{DataError, DataProgress, Phase, Result, Tally, Workplace, finish_filled};
 use super::set::{DataSet, Generator, Table};
-use super::stream::RowStream;
+use super::stream::{Content, RowStream};
 use evenkeel_site::server::Control;
 use std::cmp::Reverse;
-use std::io::{self, Read};
+use std::io;
+use std::io::Read;
 
 /// Rows of one statement: a few seconds of work, and enough that its cost does not count.
 const STATEMENT_ROWS: u64 = 500_000;

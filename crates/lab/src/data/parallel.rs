@@ -1,8 +1,6 @@
 //! Jobs over several connections, with progress, cancellation and an early end.
 
-use super::error::{DataError, Result};
-use super::progress::{DataProgress, Tally};
-use super::session::Workplace;
+use super::session::{DataError, DataProgress, Result, Tally, Workplace};
 use evenkeel_site::server::Control;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;

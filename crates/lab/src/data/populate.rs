@@ -1,20 +1,16 @@
 //! Filling a database with a data set.
 
-use super::check::{check, remove};
-use super::content::Content;
-use super::error::{DataError, Result};
-use super::insert;
-use super::load;
-use super::progress::{DataProgress, Tally};
 use super::schema::Indexes;
-use super::session::{Workplace, finish_filled};
+use super::session::{DataError, DataProgress, Result, Tally, Workplace, finish_filled};
 use super::set::Table;
-use super::spec::{DataSpec, Via};
-use super::stamp::Stamp;
+use super::stamp::{DataSpec, Stamp, State, Via, database_of};
+use super::stream::Content;
 use super::tpcw::Date;
+use super::{insert, load, session};
 use evenkeel_os::clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
+use std::fmt::Display;
 
 /// Makes sure that the target's database holds the data set, and returns its stamp.
 ///
@@ -111,4 +107,136 @@ fn indexes(via: Via) -> Indexes {
 fn in_order(tables: &[Table], contents: &[(Table, Content)]) -> Vec<(Table, Content)> {
     let content = |table| contents.iter().find(|(name, _)| *name == table).map(|(_, content)| *content);
     tables.iter().map(|&table| (table, content(table).unwrap_or_default())).collect()
+}
+
+// What a database holds, compared with what is wanted.
+
+/// The stamp of the connection's default database, where that holds what `spec` wants. It reads the stamp, not the
+/// rows: see [`verify`].
+///
+/// # Errors
+/// [`DataError::Missing`] where nothing is there, another one that says what is there instead.
+pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Stamp> {
+    let database = database_of(control);
+    let Some(stamp) = Stamp::read(control)? else { return Err(without_stamp(control)?) };
+    let differences = differences(&stamp, spec);
+    match stamp.state {
+        State::Building => Err(DataError::HalfFinished { database }),
+        _ if !differences.is_empty() => Err(DataError::Differs { database, differences }),
+        State::Written => Err(DataError::Written { database }),
+        State::Ready => Ok(stamp),
+    }
+}
+
+fn without_stamp(control: &mut Control) -> Result<DataError> {
+    let database = database_of(control);
+    Ok(match session::table_names(control)?.into_iter().next() {
+        Some(table) => DataError::Foreign { database, table },
+        None => DataError::Missing { database },
+    })
+}
+
+fn differences(stamp: &Stamp, spec: &DataSpec) -> Vec<String> {
+    if stamp.set.name() != spec.set.name() {
+        return vec![format!("{} data instead of {}", stamp.set.title(), spec.set.title())];
+    }
+    let today = spec.today.unwrap_or(stamp.today);
+    let [first, second] = stamp.set.numbers();
+    [
+        difference("generator version", stamp.generator_version, spec.set.generator_version()),
+        difference(first.0, first.1, spec.set.numbers()[0].1),
+        difference(second.0, second.1, spec.set.numbers()[1].1),
+        difference("seed", stamp.seed.0, spec.seed.0),
+        difference("date", stamp.today, today),
+        difference("via", stamp.via, spec.via),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn difference<T: PartialEq + Display>(what: &str, there: T, wanted: T) -> Option<String> {
+    (there != wanted).then(|| format!("{what} {there} instead of {wanted}"))
+}
+
+/// Reads all rows at the server and compares them with the stamp; the first table that differs is the
+/// error. Takes about as long as reading every table once.
+pub fn verify(target: &Target, database: Option<&str>) -> Result<Stamp> {
+    let place = Workplace::new(target, database, DataSpec::DATABASE)?;
+    let mut control = place.connect()?;
+    let stamp = Stamp::read(&mut control)?.ok_or(DataError::Missing { database: place.database.clone() })?;
+    match stamp.state {
+        State::Building => return Err(DataError::HalfFinished { database: place.database }),
+        State::Written => return Err(DataError::Written { database: place.database }),
+        State::Ready => {}
+    }
+    for (table, content) in &stamp.tables {
+        session::expect_content(&mut control, *table, *content)?;
+    }
+    Ok(stamp)
+}
+
+/// Drops a data set, finished or not, and nothing else: tables of other names stay, and a database
+/// without a stamp is refused. The stamp goes last, so that a cut drop is still known as ours.
+pub fn remove(target: &Target, database: Option<&str>) -> Result<()> {
+    let place = Workplace::new(target, database, DataSpec::DATABASE)?;
+    let mut control = place.connect()?;
+    place.lock(&mut control)?;
+    let names = session::table_names(&mut control)?;
+    if !names.iter().any(|name| name == Stamp::TABLE) {
+        return Err(without_stamp(&mut control)?);
+    }
+    let set = control.query_value(&format!("SELECT data_set FROM {} WHERE id = 1", Stamp::TABLE))?;
+    let set = set.unwrap_or_default();
+    control.exec(&format!("UPDATE {} SET state = 'building'", Stamp::TABLE))?;
+    // A table that others refer to goes without them.
+    control.exec("SET SESSION foreign_key_checks = 0")?;
+    for name in names.iter().filter(|name| Table::named(&set, name).is_some()) {
+        control.exec(&format!("DROP TABLE `{name}`"))?;
+    }
+    control.exec(&format!("DROP TABLE {}", Stamp::TABLE))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dvdstore;
+    use super::super::stamp::Via;
+    use super::super::tpcw::{Date, Scale};
+    use super::*;
+    use evenkeel_core::random::Seed;
+
+    fn spec() -> DataSpec {
+        let set = Scale::new(1, 1_000).unwrap().into();
+        DataSpec { set, seed: Seed(1), today: None, via: Via::Load, threads: 1 }
+    }
+
+    #[test]
+    fn each_difference_names_what_is_there_and_what_is_wanted() {
+        let stamp = Stamp::building(&spec(), Date::new(2026, 1, 15));
+        let wanted = DataSpec {
+            set: Scale::new(2, 2_000).unwrap().into(),
+            seed: Seed(9),
+            today: Some(Date::new(2026, 1, 16)),
+            via: Via::Insert,
+            threads: 1,
+        };
+        assert_eq!(
+            differences(&stamp, &wanted),
+            [
+                "NUM_EBS 1 instead of 2",
+                "NUM_ITEMS 1000 instead of 2000",
+                "seed 1 instead of 9",
+                "date 2026-01-15 instead of 2026-01-16",
+                "via load instead of insert",
+            ]
+        );
+    }
+
+    #[test]
+    fn another_kind_of_data_is_told_by_its_name() {
+        let stamp = Stamp::building(&spec(), Date::new(2026, 1, 15));
+        let wanted = DataSpec { set: dvdstore::Size::SMALL.into(), ..spec() };
+        assert_eq!(differences(&stamp, &wanted), ["TPC-W data instead of DVD Store"]);
+    }
 }

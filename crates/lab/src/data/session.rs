@@ -1,12 +1,13 @@
 //! A connection set up for data work on one database.
 
-use super::content::Content;
-use super::error::{DataError, Result};
-use super::progress::{Phase, Tally};
 use super::schema::Indexes;
 use super::set::Table;
+use super::stream::Content;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use thiserror::Error;
 
 /// Nothing here outlives the session. The binary log is left alone: a server may have replicas. So is
 /// `foreign_key_checks`: no table has a foreign key while it is filled, and with it off too, MariaDB 10.6 and later load an empty
@@ -111,6 +112,149 @@ pub(super) fn finish_filled(
     control.query(&format!("ANALYZE TABLE `{table}`"))?;
     tally.enter(Phase::Verify, table.name())?;
     expect_content(control, table, content)
+}
+
+// What long data work tells those who watch it.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Rows,
+    /// Secondary indexes are built and statistics taken.
+    Indexes,
+    /// The server's content is compared with what was sent.
+    Verify,
+}
+
+/// How far data work has come. Rows and bytes only rise, and stand still while a phase other than
+/// `Rows` is the only one at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataProgress {
+    pub phase: Phase,
+    pub table: &'static str,
+    /// Rows written so far, over all tables.
+    pub rows_done: u64,
+    /// Rows to write, over all tables; before the work ends it may be an estimate.
+    pub rows_total: u64,
+    pub bytes: u64,
+}
+
+/// What the jobs have done so far; shared by all connections.
+pub(super) struct Tally {
+    pub(super) stop: Stop,
+    pub(super) failed: AtomicBool,
+    rows: AtomicU64,
+    bytes: AtomicU64,
+    rows_total: u64,
+    at_work: Mutex<(Phase, &'static str)>,
+}
+
+impl Tally {
+    pub(super) fn new(stop: &Stop, rows_total: u64) -> Self {
+        Self {
+            stop: stop.clone(),
+            failed: AtomicBool::new(false),
+            rows: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            rows_total,
+            at_work: Mutex::new((Phase::Rows, "")),
+        }
+    }
+
+    /// Fails when somebody asked to stop or another job failed; called between statements and batches.
+    pub(super) fn proceed(&self) -> Result<()> {
+        match self.stop.is_set() || self.failed.load(Ordering::Acquire) {
+            true => Err(DataError::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn enter(&self, phase: Phase, table: &'static str) -> Result<()> {
+        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = (phase, table);
+        self.proceed()
+    }
+
+    pub(super) fn add(&self, rows: u64, bytes: u64) {
+        self.rows.fetch_add(rows, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn progress(&self) -> DataProgress {
+        let (phase, table) = *self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows_done = self.rows.load(Ordering::Relaxed);
+        let rows_total = self.rows_total.max(rows_done);
+        DataProgress { phase, table, rows_done, rows_total, bytes: self.bytes.load(Ordering::Relaxed) }
+    }
+}
+
+// Why data work failed, and what to do about it.
+
+pub type Result<T, E = DataError> = std::result::Result<T, E>;
+
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// No connection, or the server's word on a statement.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A name that cannot stand between backquotes.
+    #[error("{0:?} cannot be the name of a database")]
+    DatabaseName(String),
+    /// For example by `seed 1 instead of 2`.
+    #[error("database {database} holds another data set: {}", differences.join(", "))]
+    Differs { database: String, differences: Vec<String> },
+    #[error("the data set in database {database} is incomplete")]
+    HalfFinished { database: String },
+    #[error("the rows of the data set in database {database} have been changed since it was made")]
+    Written { database: String },
+    #[error("database {database} has tables but no data set of Evenkeel, for example {table}")]
+    Foreign { database: String, table: String },
+    #[error("database {database} holds no data set")]
+    Missing { database: String },
+    #[error("the stamp in database {database} is of another version: {stamp}")]
+    Stamp { database: String, stamp: String },
+    #[error("another process is working on the data set in database {database}")]
+    Busy { database: String },
+    #[error("table {table} was loaded with {count} warnings, the first: {first}")]
+    Warnings { table: String, count: u64, first: String },
+    #[error(
+        "table {table} has {} rows of content {:x} instead of {} rows of content {:x}",
+        stored.rows, stored.crc_sum, expected.rows, expected.crc_sum
+    )]
+    Content { table: String, expected: Content, stored: Content },
+    #[error("there is no table {0}")]
+    NoTable(String),
+    #[error("stopped")]
+    Stopped,
+}
+
+impl DataError {
+    /// Whether it is no failure: somebody asked to stop, wherever that was noticed.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Stopped | Self::Target(TargetError::Stopped))
+    }
+
+    /// What to do about it, where there is more to say than the error itself.
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Target(TargetError::LocalInfile { .. }) => {
+                "SET GLOBAL local_infile = ON, or use --via insert"
+            }
+            Self::Target(error) => return error.hint(),
+            Self::Differs { .. } => "drop that data set first, name another database, or ask for this one",
+            Self::HalfFinished { .. } => "fill it again by `evenkeel data fill URL --replace`",
+            Self::Written { .. } => {
+                "restore the snapshot, or fill it again by `evenkeel data fill URL --replace`"
+            }
+            Self::Foreign { .. } => {
+                "name an empty or new database; for these tables, `evenkeel workload from URL > shop.toml` makes a workload"
+            }
+            Self::Missing { .. } => "fill it by `evenkeel data fill URL`",
+            Self::Busy { .. } => "wait for it to end",
+            Self::Content { .. } | Self::Warnings { .. } => {
+                "drop the data set and populate again; if it comes back, the server alters rows"
+            }
+            _ => return None,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How big tables are at the server.
 
-use super::error::{DataError, Result};
+use super::session::{DataError, Result};
 use evenkeel_site::server::Control;
 
 /// Bytes of data and indexes of tables in the connection's default database, by the server's statistics. `fresh` renews them before

@@ -5,11 +5,7 @@
 //! names the heavy hitters: each read is made a few times and its time and its rows read are set against how
 //! often the workload asks it.
 
-mod bounded;
 mod classify;
-mod effort;
-mod error;
-mod executor;
 mod measure;
 mod plan;
 mod proposal;
@@ -17,23 +13,19 @@ mod report;
 mod touched;
 mod weights;
 
-pub use bounded::EXECUTION_MAX_S;
-pub use effort::Effort;
-pub use error::ExplainError;
-pub use executor::Executor;
-pub use report::{Explained, Measured, PlanReport, PlanRow, Refused};
-pub use touched::{IndexSize, touched};
-
 use crate::load::parameters;
-use crate::workload::sql::{self, Purpose, acts};
-use crate::workload::{Class, Parameters, Statement, Workload};
+use crate::workload::sql::{Act, Purpose, acts};
+use crate::workload::{Class, Parameters, Statement, Workload, sql};
 use classify::classify;
-use error::Result;
 use evenkeel_core::random::Random;
 use evenkeel_os::stop::Stop;
-use evenkeel_site::server::Control;
+use evenkeel_site::server::{Control, Flavor, TargetError};
 use evenkeel_wire::{EscapeMode, Template};
 use plan::read_plan;
+use report::Result;
+pub use report::{Executor, ExplainError, Explained, Measured, PlanReport, PlanRow, Refused};
+pub use touched::{IndexSize, touched};
+pub use weights::Effort;
 
 /// Parameters tried, one after the other, until some row of the plan says more than that nothing is there.
 const SAMPLES: u32 = 5;
@@ -61,7 +53,7 @@ pub fn explain(
         Some(weights) => weights,
         None => weights::count(control, &executor, workload, (effort, stop), &mut explained)?,
     };
-    bounded::limit(control, Some(EXECUTION_MAX_S))?;
+    limit(control, Some(EXECUTION_MAX_S))?;
     for (index, (statement, &weight)) in workload.statements().iter().zip(&weights).enumerate() {
         if stop.is_set() {
             break;
@@ -92,13 +84,13 @@ pub fn explain(
             measure::measure(control, &executor, (index, effort.executions), stop, &mut sample)
         };
         let of = (statement.sql.as_str(), Purpose::Read);
-        let measured = if is_made { bounded::rolled_back(control, of, measure) } else { Ok(None) };
+        let measured = if is_made { rolled_back(control, of, measure) } else { Ok(None) };
         let mut not_made = report.not_made.clone();
         let measured = measured.or_else(|error| {
             if stop.is_set() {
                 return Ok(None);
             }
-            not_made = bounded::why_ended(&error);
+            not_made = why_ended(&error);
             if not_made.is_none() {
                 explained.refuse(error.refused(&statement.sql)?);
             }
@@ -107,7 +99,7 @@ pub fn explain(
         explained.plans.push(PlanReport { measured, not_made, ..report });
     }
     // A connection that is told to stop may be ended.
-    bounded::limit(control, None).or_else(|error| if stop.is_set() { Ok(()) } else { Err(error) })?;
+    limit(control, None).or_else(|error| if stop.is_set() { Ok(()) } else { Err(error) })?;
     report::rank(&mut explained.plans);
     Ok(explained)
 }
@@ -133,11 +125,11 @@ fn explain_one(
         }
         let Some(text) = with_values(&statement.sql, &values) else { break };
         let of = (statement.sql.as_str(), purpose);
-        let plan = bounded::rolled_back(control, of, |control| read_plan(control, statement, &text));
+        let plan = rolled_back(control, of, |control| read_plan(control, statement, &text));
         let plan = match plan {
             Ok(plan) => plan,
             Err(error) => {
-                let why = bounded::why_ended(&error).filter(|_| purpose == Purpose::Read).ok_or(error)?;
+                let why = why_ended(&error).filter(|_| purpose == Purpose::Read).ok_or(error)?;
                 return Ok(Some(unexplained(
                     report_on(statement, purpose, text, plan::Plan::default(), weight),
                     why,
@@ -193,5 +185,63 @@ fn report_on(
         rows_share: 0.0,
         not_made: act.map(|act| format!("it has {act}")),
         share: None,
+    }
+}
+
+// Reads are made so that they leave nothing behind and do not last: in a transaction that cannot write and is rolled back, and
+// within a time.
+
+/// Longest time of one execution of a read, and of what a plan executes, in seconds.
+pub const EXECUTION_MAX_S: u32 = 10;
+
+/// The server's error ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION.
+const READ_ONLY: u16 = 1792;
+/// ER_STATEMENT_TIMEOUT of MariaDB, ER_QUERY_TIMEOUT of MySQL.
+const TIMED_OUT: [u16; 2] = [1969, 3024];
+
+/// Has the server end what takes longer than so many seconds, or than its default.
+fn limit(control: &mut Control, seconds: Option<u32>) -> Result<(), TargetError> {
+    let (name, unit) = match control.version().flavor {
+        Flavor::MariaDb => ("max_statement_time", 1),
+        Flavor::MySql => ("max_execution_time", 1_000),
+    };
+    let value = seconds.map_or("DEFAULT".to_owned(), |seconds| (unit * seconds).to_string());
+    control.exec(&format!("SET SESSION {name} = {value}")).map(drop)
+}
+
+/// Does something about a statement in a transaction of its own that is rolled back, and that cannot write where it is about a
+/// read: a server executes derived tables for a plan alone, and functions in them may write.
+///
+/// What locks rows is explained where it may write, since no read-only transaction takes it; so is what writes by its own text
+/// where no second SELECT can be executed for its plan.
+fn rolled_back<T>(
+    control: &mut Control,
+    (sql, purpose): (&str, Purpose),
+    what: impl FnOnce(&mut Control) -> Result<T>,
+) -> Result<T> {
+    let may_write = match (purpose, acts(sql)) {
+        (Purpose::Read, (Some(Act::Locks(_)), _) | (Some(_), 1)) => true,
+        (purpose, _) => purpose != Purpose::Read,
+    };
+    control.exec(if may_write { "START TRANSACTION" } else { "START TRANSACTION READ ONLY" })?;
+    let found = what(control);
+    let rolled_back = control.exec("ROLLBACK");
+    let found = found?;
+    rolled_back?;
+    Ok(found)
+}
+
+/// Why the bounds ended a statement; `None` where something else did.
+fn why_ended(error: &ExplainError) -> Option<String> {
+    let (ExplainError::Plan { source, .. } | ExplainError::Execute { source, .. }) = error else {
+        return None;
+    };
+    match source.code()? {
+        READ_ONLY => Some(
+            "it writes, or calls something that writes, which a read-only transaction does not allow"
+                .to_owned(),
+        ),
+        code if TIMED_OUT.contains(&code) => Some(format!("it takes longer than {EXECUTION_MAX_S} s")),
+        _ => None,
     }
 }

@@ -1,8 +1,12 @@
 //! What is found out about a statement.
 
-use crate::workload::Class;
+use crate::load::{parameters, values};
+use crate::workload::{Class, Parameters, Reply, Statement};
 use evenkeel_core::Nanos;
+use evenkeel_site::server::{Control, RowTaker, TargetError};
+use evenkeel_wire::{ProtocolError, Row};
 use std::fmt;
+use thiserror::Error;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explained {
@@ -114,6 +118,127 @@ pub(super) fn rank(reports: &mut [PlanReport]) {
         let ((share_a, rows_a), (share_b, rows_b)) = (weight(a), weight(b));
         share_b.total_cmp(&share_a).then(rows_b.total_cmp(&rows_a))
     });
+}
+
+// Statements made one at a time over the control connection: for looking, not for load.
+
+/// The server knows the statement, and does not prepare its kind (ER_UNSUPPORTED_PS).
+const NOT_PREPARED: u16 = 1295;
+
+/// Prepares the statements of a workload and makes them.
+pub struct Executor {
+    statements: Vec<Statement>,
+}
+
+impl Executor {
+    pub fn new(statements: &[Statement]) -> Self {
+        Self { statements: statements.to_vec() }
+    }
+
+    /// Makes a statement and takes its whole answer.
+    ///
+    /// # Errors
+    /// [`ExplainError::Execute`] with the server's words.
+    pub fn execute(&self, control: &mut Control, index: usize, values: &Parameters) -> Result<Reply> {
+        let statement = &self.statements[index];
+        make(control, statement, values).map_err(|source| failed(control, statement, source))
+    }
+
+    /// Has the server look at a statement that is not made: what it does not take, as a misspelt word or a call of what is
+    /// not there, it says then.
+    ///
+    /// # Errors
+    /// [`ExplainError::Execute`] with the server's words.
+    pub fn prepare(&self, control: &mut Control, index: usize) -> Result<()> {
+        let statement = &self.statements[index];
+        match control.prepare(&statement.sql) {
+            Err(error) if error.code() == Some(NOT_PREPARED) => Ok(()),
+            prepared => prepared.map_err(|source| failed(control, statement, source)),
+        }
+    }
+}
+
+/// What is not about the statement, but about the whole connection, is told as such.
+fn failed(control: &Control, statement: &Statement, source: TargetError) -> ExplainError {
+    match control.cut() {
+        Some(cut) => cut.into(),
+        None => ExplainError::Execute { statement: statement.name.clone(), source },
+    }
+}
+
+fn make(
+    control: &mut Control,
+    statement: &Statement,
+    parameters_of: &Parameters,
+) -> Result<Reply, TargetError> {
+    let mut rows = Vec::new();
+    let mut keep = |row: &Row<'_>| {
+        rows.push(values(row).ok_or(ProtocolError::Malformed("row"))?);
+        Ok(())
+    };
+    let each = statement.captures.then_some(&mut keep as RowTaker<'_>);
+    let outcome = if statement.prepared {
+        let parameters: Vec<_> = parameters(parameters_of).collect();
+        control.execute(&statement.sql, &parameters, each)?
+    } else {
+        control.run(&statement.sql, each)?
+    };
+    Ok(Reply {
+        rows,
+        row_count: outcome.rows,
+        affected_rows: outcome.affected_rows,
+        last_insert_id: outcome.last_insert_id,
+    })
+}
+
+// Why a statement cannot be explained.
+
+pub type Result<T, E = ExplainError> = std::result::Result<T, E>;
+
+#[derive(Debug, Error)]
+pub enum ExplainError {
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error("cannot explain statement `{statement}`: {source}")]
+    Plan { statement: String, source: TargetError },
+    #[error("statement `{statement}` failed: {source}")]
+    Execute { statement: String, source: TargetError },
+    /// The server refuses a statement, and all are needed.
+    #[error("the server refuses statement {0}")]
+    Refused(Refused),
+}
+
+impl ExplainError {
+    /// What the server said against a statement.
+    ///
+    /// # Errors
+    /// Anything that is not about the statement alone, as a lost connection.
+    pub(super) fn refused(self, sql: &str) -> Result<Refused, Self> {
+        let (statement, code, message) = match &self {
+            Self::Plan { statement, source: TargetError::Statement { code, message, .. } }
+            | Self::Execute { statement, source: TargetError::Statement { code, message, .. } } => {
+                (statement, *code, message)
+            }
+            _ => return Err(self),
+        };
+        let (statement, message) = (statement.clone(), message.clone());
+        Ok(Refused { statement, sql: sql.to_owned(), code, message })
+    }
+
+    /// Whether it is no failure: somebody asked to stop.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Target(TargetError::Stopped) | Self::Plan { source: TargetError::Stopped, .. })
+    }
+
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Target(error) | Self::Plan { source: error, .. } => error.hint(),
+            // ER_NO_DB_ERROR.
+            Self::Refused(refused) if refused.code == 1046 => Some("name the database: URL/shop"),
+            Self::Execute { source, .. } => source.hint(),
+            Self::Refused(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! How often each statement of a workload is asked, by asking.
 
-use super::effort::Effort;
 use super::{Executor, Explained, Result};
-use crate::workload::sql::{self, Purpose};
-use crate::workload::{Parameters, Reply, Statement, Workload};
+use crate::workload::sql::Purpose;
+use crate::workload::{Parameters, Reply, Statement, Workload, sql};
 use evenkeel_core::Nanos;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
@@ -83,4 +82,19 @@ fn rolls_back(control: &mut Control, statements: &[Statement]) -> Result<bool> {
     )?;
     let safe: BTreeSet<String> = rows.rows.into_iter().flatten().flatten().collect();
     Ok(tables.iter().all(|table| safe.contains(*table)))
+}
+
+// How much is tried to find out what statements cost.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    pub seed: Seed,
+    /// Times that each read is made and measured; 0 measures nothing.
+    pub executions: u32,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { seed: Seed(1), executions: 5 }
+    }
 }

@@ -8,13 +8,8 @@
 //! what became of its requests. `endpoint` and `poller` use the sockets and the polling of `evenkeel_os`.
 
 mod batches;
-mod book;
 mod deadlines;
-mod end;
-mod error;
-mod lateness;
 mod parts;
-mod plan;
 mod poller;
 mod progress;
 mod recorder;
@@ -22,7 +17,6 @@ mod request_log;
 mod result;
 mod run;
 mod schedule;
-mod script;
 mod session;
 pub mod stretches;
 mod tls;
@@ -30,12 +24,11 @@ mod together;
 mod worker;
 mod written;
 
-pub use error::LoadError;
 pub use parts::{Noted, PartsPlan, PartsResult};
-pub use plan::{ArrivalPlan, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use progress::{LoadPhase, LoadProgress};
 pub use result::{Counts, Interval, KindResult, LoadResult, Stretch, nothing_measured};
 pub use run::{run, run_together};
-pub(crate) use script::{parameters, values};
+pub use schedule::{ArrivalPlan, LoadError, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 pub use together::Together;
 pub use written::Written;
+pub(crate) use written::{parameters, values};

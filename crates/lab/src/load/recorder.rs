@@ -1,9 +1,8 @@
 //! What became of the requests of one thread.
 
 use super::batches::Batches;
-use super::end::{End, Outcome};
 use super::parts::PartsResult;
-use super::request_log::LogSender;
+use super::request_log::{End, LogSender, Outcome};
 use super::result::{Interval, KindResult, LoadResult, histogram, nothing_measured};
 use super::stretches::Stretches;
 use super::written::Written;

@@ -5,15 +5,15 @@
 //! queue of blocks is bounded: where the disk does not keep up the load threads wait, which their dispatch
 //! lag shows; no line is lost.
 
-use super::end::{End, NO_SESSION, Outcome};
-use super::error::{LoadError, Result};
+use super::schedule::{LoadError, Result};
 use crate::csv;
 use evenkeel_core::Nanos;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
+use std::{io, thread};
 
 /// Lines of a block: 112 KiB.
 const BLOCK_LINES: usize = 2_048;
@@ -116,6 +116,33 @@ fn write_line(out: &mut impl Write, end: &End, start: Nanos, kinds: &[String]) -
         session => writeln!(out, ",{session}"),
     }
 }
+
+// How a request ended.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Completed,
+    Failed(u16),
+    TimedOut,
+    Unsent,
+}
+
+/// The end of a request; instants are on the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub arrival: Nanos,
+    pub send: Nanos,
+    pub first_byte: Nanos,
+    pub done: Nanos,
+    pub kind: u32,
+    /// Slot of its session, [`NO_SESSION`] where it never had one.
+    pub session: u32,
+    /// How long it had to wait for a session; what is sent later than that is sent late.
+    pub waited: Nanos,
+    pub outcome: Outcome,
+}
+
+pub(super) const NO_SESSION: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {

@@ -1,16 +1,13 @@
 //! Starting the threads, watching them, adding up what they bring.
 
-use super::error::{LoadError, Result};
-use super::plan::{ArrivalPlan, LoadPlan, SessionPolicy};
 use super::progress::{Gauges, LoadPhase, LoadProgress, Look};
 use super::request_log::{LogSender, RequestLog};
 use super::result::{KindResult, LoadResult, Times};
-use super::schedule;
-use super::script::Script;
-use super::tls;
+use super::schedule::{ArrivalPlan, LoadError, LoadPlan, Result, SessionPolicy};
 use super::together::Together;
 use super::worker::{Shared, Worker, share};
-use super::{batches, stretches};
+use super::written::Script;
+use super::{batches, schedule, stretches, tls};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
@@ -19,7 +16,8 @@ use evenkeel_os::{Endpoint, wake_promptly};
 use evenkeel_site::server::{Address, TlsMode};
 use evenkeel_wire::{Account, Channel, Encryption};
 use std::sync::atomic::AtomicUsize;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 

@@ -3,10 +3,17 @@
 //! All threads walk the same seeded process and each takes every n-th arrival, so that together they send
 //! exactly the process, whatever their number, and none talks to another.
 
-use super::error::Result;
-use super::plan::{ArrivalPlan, LoadPlan};
+use super::parts::PartsPlan;
+use crate::workload::Workload;
 use evenkeel_core::Nanos;
-use evenkeel_core::arrivals::{Arrivals, Constant, Poisson};
+use evenkeel_core::arrivals::{Arrivals, Constant, Poisson, RateError};
+use evenkeel_core::random::Seed;
+use evenkeel_site::server::Target;
+use evenkeel_site::words;
+use evenkeel_wire::LoginError;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One arrival: its instant on the monotonic clock and its number in the process (or its closed client).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +88,138 @@ impl Schedule {
         }
         self.process = None;
     }
+}
+
+// Why a run of load could not take place.
+
+pub type Result<T, E = LoadError> = std::result::Result<T, E>;
+
+/// Why a run of load could not take place. What goes wrong once it runs is counted in its result instead.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("arrival rate: {0}")]
+    Rate(#[from] RateError),
+    #[error("plan asks for no {0}")]
+    Nothing(&'static str),
+    /// A load that was to begin together with this one cannot begin, or somebody asked to stop before.
+    #[error("the load on another server, which had to start at the same instant, could not start")]
+    CalledOff,
+    #[error("cannot {what}: {source}")]
+    Cannot { what: String, source: io::Error, hint: Option<&'static str> },
+    #[error("cannot log in to {address}: {source}")]
+    Login { address: String, source: LoginError },
+    #[error("no session at {address} within {seconds} s")]
+    Slow { address: String, seconds: u64 },
+}
+
+impl LoadError {
+    pub(super) fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        Self::cannot_but(what, None)
+    }
+
+    pub(super) fn cannot_but(
+        what: impl Into<String>,
+        hint: Option<&'static str>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Cannot { what, source, hint }
+    }
+
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Cannot { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+    }
+
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            _ if self.is_disk_full() => {
+                Some("free some space, or leave --request-log out: it takes about 20 bytes a request")
+            }
+            Self::Cannot { hint, .. } => *hint,
+            _ => None,
+        }
+    }
+}
+
+// What to do, before it is done.
+
+/// An open load with so many arrivals per second, or clients that each wait for the answer and then think: this long in the mean,
+/// exponential or as the workload has it; `None` for the workload's own time, where it has one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArrivalPlan {
+    Poisson(f64),
+    Constant(f64),
+    Closed { clients: u32, think: Option<Nanos> },
+}
+
+/// Which connection a request takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionPolicy {
+    /// A free one, or a new one up to `max`.
+    Pooled { max: u32 },
+    /// A fresh one for each request, closed after it; so many at a time at most.
+    PerRequest { max: u32 },
+}
+
+impl SessionPolicy {
+    pub fn max(self) -> u32 {
+        match self {
+            Self::Pooled { max } | Self::PerRequest { max } => max,
+        }
+    }
+
+    #[must_use]
+    pub fn with_max(self, max: u32) -> Self {
+        match self {
+            Self::Pooled { .. } => Self::Pooled { max },
+            Self::PerRequest { .. } => Self::PerRequest { max },
+        }
+    }
+}
+
+/// Connections of a load for which nobody said how many, where the server and this process bear so many: what requests
+/// pile up to is then the server's doing. Beyond a thousand a server on one machine does nothing but switch between them.
+pub const SESSIONS_DEFAULT: u32 = 1_000;
+
+words! {
+    /// How statements travel.
+    Protocol {
+        /// Prepared once per session, executed in binary.
+        Prepared = "prepared",
+        /// Text with the parameters written in.
+        Text = "text",
+    }
+}
+
+#[derive(Clone)]
+pub struct LoadPlan {
+    pub target: Target,
+    pub workload: Arc<dyn Workload>,
+    pub arrivals: ArrivalPlan,
+    /// Load before measuring begins; arrivals in it are not counted.
+    pub warm_up: Nanos,
+    /// Requests in flight early in the warm-up of an open load: an arrival that finds more is not sent, so that a cold server
+    /// begins the measured phase without a backlog. `None` sends all.
+    pub warm_up_max: Option<u32>,
+    /// The measured phase; an arrival belongs to it by its scheduled instant.
+    pub measure: Nanos,
+    /// How long to wait after the last arrival for what is under way.
+    pub drain: Nanos,
+    /// Age at which a request is given up, counted from its arrival.
+    pub timeout: Nanos,
+    pub seed: Seed,
+    pub sessions: SessionPolicy,
+    pub protocol: Protocol,
+    /// Threads; each drives many sessions.
+    pub threads: usize,
+    /// CPUs to pin the threads to, in turn; empty for none.
+    pub cpus: Vec<usize>,
+    /// Whether the threads wait by polling instead of sleeping: each then takes a whole CPU, and is not late by
+    /// what it costs to be woken.
+    pub busy_poll: bool,
+    /// File for one line per request (CSV, compressed with zstd).
+    pub request_log: Option<PathBuf>,
+    /// Of how many requests the parts of the response time are to be known; `None` of none.
+    pub parts: Option<PartsPlan>,
 }
 
 #[cfg(test)]

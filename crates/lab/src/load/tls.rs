@@ -1,12 +1,13 @@
 //! TLS on the sockets of the load.
 
-use super::error::{LoadError, Result};
+use super::schedule::{LoadError, Result};
 use evenkeel_core::Nanos;
 use evenkeel_os::Socket;
 use evenkeel_os::tls::{TlsError, TlsSetup};
 use evenkeel_site::server::{Target, TlsMode};
 use rustls::ClientConnection;
-use std::io::{self, Read, Write};
+use std::io;
+use std::io::{Read, Write};
 
 /// How to start TLS with one target; `None` where the plan wants none.
 pub(super) fn setup(target: &Target) -> Result<Option<TlsSetup>> {

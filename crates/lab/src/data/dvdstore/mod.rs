@@ -6,15 +6,13 @@
 //! Orders lie in the twelve months before the month of the date.
 
 mod rows;
-mod schema;
 mod size;
 pub mod words;
 
 pub use rows::{
     Generator, LINES_MAX, PASSWORD, POPULAR_EVERY, QUANTITY_MAX, customer_fields, tax_cents, user_name,
 };
-pub use schema::Table;
-pub use size::{Size, SizeError};
+pub use size::{Size, SizeError, Table};
 
 /// Name of the data set, of its database where nobody names one, and of the workload.
 pub const NAME: &str = "dvdstore";

@@ -1,7 +1,7 @@
 //! What a thread of load needs to ask about some of its requests.
 
 use crate::load::parts::{PartsPlan, Questions};
-use crate::load::plan::LoadPlan;
+use crate::load::schedule::LoadPlan;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_sense::waits::WaitsFile;

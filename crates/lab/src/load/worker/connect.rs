@@ -1,9 +1,8 @@
 //! Opening connections: before the load begins, as the pool grows, and again after a loss.
 
 use super::{ClientSlot, Worker, is_opening};
-use crate::load::error::{LoadError, Result};
 use crate::load::poller::{Interest, TIMER};
-use crate::load::schedule::Arrival;
+use crate::load::schedule::{Arrival, LoadError, Result};
 use crate::load::session::{Session, State};
 use crate::load::tls::Link;
 use evenkeel_core::Nanos;

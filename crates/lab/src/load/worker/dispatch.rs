@@ -1,10 +1,9 @@
 //! From an arrival to the first statement.
 
 use super::{ClientSlot, Worker, is_live};
-use crate::load::end::{End, NO_SESSION, Outcome};
-use crate::load::lateness::Start;
-use crate::load::plan::ArrivalPlan;
-use crate::load::schedule::Arrival;
+use crate::load::poller::Start;
+use crate::load::request_log::{End, NO_SESSION, Outcome};
+use crate::load::schedule::{Arrival, ArrivalPlan};
 use crate::load::session::Request;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::Pause;

@@ -3,9 +3,8 @@
 use super::Worker;
 use super::connect::Refusal;
 use crate::load::poller::Interest;
-use crate::load::script::Script;
 use crate::load::session::{Answer, State};
-use crate::load::written::{Change, Written};
+use crate::load::written::{Change, Script, Written};
 use crate::workload::StepEnd;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;

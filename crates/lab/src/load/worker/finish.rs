@@ -1,9 +1,9 @@
 //! How a request ends, and what then becomes of its session.
 
 use super::{Worker, is_live, is_opening};
-use crate::load::end::{End, Outcome};
-use crate::load::error::Result;
+use crate::load::request_log::{End, Outcome};
 use crate::load::result::LoadResult;
+use crate::load::schedule::Result;
 use crate::load::session::State;
 use crate::load::written::Written;
 use evenkeel_core::Nanos;

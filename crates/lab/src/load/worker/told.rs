@@ -1,8 +1,8 @@
 //! Which requests are drawn, how their sessions begin to keep book, and what the server is asked behind them.
 
 use super::{Worker, is_live};
-use crate::load::end::Outcome;
 use crate::load::parts::Watched;
+use crate::load::request_log::Outcome;
 use crate::load::session::{Answer, State};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;

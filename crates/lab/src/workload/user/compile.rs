@@ -4,9 +4,9 @@ use super::generator::Source;
 use super::{
     ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
 };
-use crate::workload::error::Result;
-use crate::workload::sql::{self, Parsed, Role};
-use crate::workload::{Statement, Value, WorkloadError, similar};
+use crate::workload::catalog::Result;
+use crate::workload::sql::{Parsed, Role};
+use crate::workload::{Statement, Value, WorkloadError, similar, sql};
 use evenkeel_core::Nanos;
 use evenkeel_core::distribution::WeightedChoice;
 use std::collections::{BTreeMap, BTreeSet};

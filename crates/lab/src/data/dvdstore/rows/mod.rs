@@ -1,18 +1,12 @@
 //! The rows of each table.
 
-mod people;
-mod sales;
-
-use super::schema::Table;
-use super::size::Size;
+use super::size::{Size, Table};
 use super::words;
 use crate::data::row::Row;
 use crate::data::tpcw::Date;
+use crate::data::tpcw::values::{month, nstring, whole};
 use evenkeel_core::random::{Random, Seed};
 use std::sync::{Arc, OnceLock};
-
-pub use people::{PASSWORD, customer_fields, user_name};
-pub use sales::{LINES_MAX, QUANTITY_MAX, tax_cents};
 
 /// Dearest and cheapest product, in dollars less the 99 cents that all prices end in.
 const PRICE_DOLLARS: (u64, u64) = (9, 29);
@@ -54,7 +48,7 @@ impl Generator {
                 let name = (number as usize).checked_sub(1).and_then(|place| super::CATEGORIES.get(place));
                 row.whole(number).text(name.copied().unwrap_or_default());
             }
-            Table::Customers => people::customer(self.size, number, &mut row),
+            Table::Customers => customer(self.size, number, &mut row),
             Table::Products => self.product(number, &mut row),
             Table::Inventory => self.inventory(number, &mut row),
             Table::Orders => self.order(number, &mut row),
@@ -87,6 +81,158 @@ impl Generator {
         let sold = sales.get(product as usize - 1).copied().unwrap_or_default();
         row.whole(product).whole(stock).whole(sold.into());
     }
+}
+
+// Orders, their lines and what customers have bought.
+
+pub const LINES_MAX: u64 = 9;
+pub const QUANTITY_MAX: u64 = 3;
+/// Dearest order before tax, in cents.
+const NET_CENTS_MAX: u64 = 40_000;
+const MONTHS: u64 = 12;
+
+/// Sales tax of 8.25 % on so many cents, to the nearest cent.
+pub fn tax_cents(net_cents: u64) -> u64 {
+    (net_cents * 825 + 5_000) / 10_000
+}
+
+/// What an order shares with its lines; drawn first from the order's randomness.
+struct OrderFacts {
+    lines: u64,
+    customer: u64,
+    ordered: Date,
+}
+
+impl Generator {
+    fn facts(&self, order: u64, random: &mut Random) -> OrderFacts {
+        OrderFacts {
+            lines: random.uniform(1, LINES_MAX),
+            customer: random.uniform(1, self.size.customers()),
+            ordered: day_of(self.today, (order - 1) * MONTHS / self.size.orders(), random),
+        }
+    }
+
+    /// Lines of an order, 1 to [`LINES_MAX`].
+    pub fn lines(&self, order: u64) -> u64 {
+        self.random(Table::Orders, order).uniform(1, LINES_MAX)
+    }
+
+    /// Product and quantity of a line.
+    fn line(&self, order: u64, line: u64) -> (u64, u64) {
+        let mut random = self.random(Table::OrderLines, order * (LINES_MAX + 1) + line);
+        (random.uniform(1, self.size.products()), random.uniform(1, QUANTITY_MAX))
+    }
+
+    fn order(&self, order: u64, row: &mut Row<'_>) {
+        let facts = self.facts(order, row.random);
+        let net = row.random.uniform(1, NET_CENTS_MAX);
+        let tax = tax_cents(net);
+        row.whole(order).date(facts.ordered).whole(facts.customer).cents(net).cents(tax).cents(net + tax);
+    }
+
+    fn order_line(&self, order: u64, line: u64, row: &mut Row<'_>) {
+        let facts = self.facts(order, &mut self.random(Table::Orders, order));
+        let (product, quantity) = self.line(order, line);
+        row.whole(line).whole(order).whole(product).whole(quantity).date(facts.ordered);
+    }
+
+    fn history(&self, order: u64, line: u64, row: &mut Row<'_>) {
+        let facts = self.facts(order, &mut self.random(Table::Orders, order));
+        row.whole(facts.customer).whole(order).whole(self.line(order, line).0);
+    }
+
+    /// Units of each product that the orders of the data set hold.
+    fn count_sales(&self) -> Vec<u32> {
+        let mut sales = vec![0_u32; self.size.products() as usize];
+        for order in 1..=self.size.orders() {
+            let lines = self.facts(order, &mut self.random(Table::Orders, order)).lines;
+            for line in 1..=lines {
+                let (product, quantity) = self.line(order, line);
+                sales[product as usize - 1] += quantity as u32;
+            }
+        }
+        sales
+    }
+}
+
+/// A day in the month `month` (from 0) of the twelve that end before that of `today`.
+fn day_of(today: Date, month: u64, random: &mut Random) -> Date {
+    let (year, this_month, _) = today.parts();
+    let count = year * 12 + this_month as i32 - 1 - MONTHS as i32 + month as i32;
+    let first = |count: i32| Date::new(count.div_euclid(12), count.rem_euclid(12) as u32 + 1, 1);
+    let days = first(count + 1).0 - first(count).0;
+    first(count).plus(random.uniform(0, days as u64 - 1))
+}
+
+// The rows of customers.
+
+/// States and districts of the country of the first half of the customers.
+const STATES: [&str; 51] = [
+    "AK", "AL", "AR", "AZ", "CA", "CO", "CT", "DC", "DE", "FL", "GA", "HI", "IA", "ID", "IL", "IN", "KS",
+    "KY", "LA", "MA", "MD", "ME", "MI", "MN", "MO", "MS", "MT", "NC", "ND", "NE", "NH", "NJ", "NM", "NV",
+    "NY", "OH", "OK", "OR", "PA", "RI", "SC", "SD", "TN", "TX", "UT", "VA", "VT", "WA", "WI", "WV", "WY",
+];
+/// Countries of the second half.
+const COUNTRIES: [&str; 10] =
+    ["Australia", "Canada", "Chile", "China", "France", "Germany", "Japan", "Russia", "South Africa", "UK"];
+
+pub const PASSWORD: &str = "password";
+
+/// Appends all fields of a customer but the id, tabs between: at home in the country with states, or abroad.
+pub fn customer_fields(
+    out: &mut Vec<u8>,
+    random: &mut Random,
+    at_home: bool,
+    user_name: impl FnOnce(&mut Vec<u8>),
+) {
+    let mut row = Row::new(out, random);
+    let (mut last_name, mut phone) = (Vec::new(), Vec::new());
+    letters(&mut last_name, row.random, 10);
+    nstring(&mut phone, row.random, 10, 10);
+    row.field(|out, random| letters(out, random, 6))
+        .field(|out, _| out.extend_from_slice(&last_name))
+        .field(|out, _| out.extend([&phone[..], b" Disc Way"].concat()))
+        .text("")
+        .field(|out, random| letters(out, random, 7));
+    if at_home {
+        row.choice(&STATES).uniform(10_000, 99_999).text("US").whole(1);
+    } else {
+        row.text("").whole(0).choice(&COUNTRIES).whole(2);
+    }
+    row.field(|out, _| out.extend([&last_name[..], b"@mail.test"].concat()))
+        .field(|out, _| out.extend_from_slice(&phone))
+        .uniform(1, 5)
+        .field(|out, random| nstring(out, random, 16, 16))
+        .field(expiration)
+        .field(|out, _| user_name(out))
+        .text(PASSWORD)
+        .uniform(18, 90)
+        .field(|out, random| whole(out, 20_000 * random.uniform(1, 5)))
+        .choice(&["M", "F"]);
+    row.end();
+}
+
+fn customer(size: Size, number: u64, row: &mut Row<'_>) {
+    row.whole(number);
+    let at_home = number * 2 <= size.customers();
+    row.field(|out, random| customer_fields(out, random, at_home, |out| user_name(out, number)));
+}
+
+/// Appends so many random capital letters.
+fn letters(out: &mut Vec<u8>, random: &mut Random, count: usize) {
+    out.extend((0..count).map(|_| b'A' + random.uniform(0, 25) as u8));
+}
+
+/// Appends the end of a credit card as `yyyy/mm`.
+fn expiration(out: &mut Vec<u8>, random: &mut Random) {
+    let year = random.uniform(2008, 2012);
+    month(out, year, random.uniform(1, 12));
+}
+
+/// Appends the user name of a customer of the population.
+pub fn user_name(out: &mut Vec<u8>, customer: u64) {
+    out.extend_from_slice(b"user");
+    whole(out, customer);
 }
 
 #[cfg(test)]

@@ -1,19 +1,13 @@
 //! The rows of each table.
 
-mod catalogue;
 mod country;
-mod people;
-mod sales;
 
-use super::date::Date;
-use super::scale::Scale;
-use super::schema::Table;
+use super::scale::{Scale, Table};
+use super::values::Date;
 use crate::data::row::Row;
-use evenkeel_core::random::{Random, Seed};
-
-pub use catalogue::SUBJECTS;
+use crate::data::tpcw::values;
 pub use country::COUNTRIES;
-pub use sales::{CARD_TYPES, LINES_MAX, SHIP_TYPES};
+use evenkeel_core::random::{Random, Seed};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Generator {
@@ -62,4 +56,213 @@ impl Generator {
 fn day_in(random: &mut Random, first: i32, last: i32) -> Date {
     let start = Date::new(first, 1, 1);
     start.plus(random.uniform(0, (Date::new(last, 12, 31).0 - start.0).unsigned_abs().into()))
+}
+
+// Orders, their lines and their credit card transactions.
+
+pub const LINES_MAX: u64 = 5;
+
+pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
+const STATUSES: [&str; 4] = ["PROCESSING", "SHIPPED", "PENDING", "DENIED"];
+pub const CARD_TYPES: [&str; 5] = ["VISA", "MASTERCARD", "DISCOVER", "AMEX", "DINERS"];
+
+/// Sales tax, 8.25 %, in hundredths of a percent.
+const TAX: u64 = 825;
+/// Shipping: a base and the same again for each line, in cents.
+const SHIPPING_BASE_CENTS: u64 = 300;
+const SHIPPING_LINE_CENTS: u64 = 100;
+/// Millionths of a dollar in a cent: tax on cents has six decimals.
+const MICROS_PER_CENT: u64 = 10_000;
+
+/// What an order shares with its lines and its payment; drawn first from the order's randomness.
+struct OrderFacts {
+    lines: u64,
+    ordered: Date,
+    shipped: Date,
+    sub_total_cents: u64,
+}
+
+impl OrderFacts {
+    fn draw(random: &mut Random, today: Date) -> Self {
+        let lines = random.uniform(1, LINES_MAX);
+        let ordered = today.minus(random.uniform(1, 60));
+        let shipped = ordered.plus(random.uniform(0, 7));
+        Self { lines, ordered, shipped, sub_total_cents: random.uniform(1_000, 999_999) }
+    }
+
+    /// 8.25 % of the sub-total, in millionths.
+    fn tax_micros(&self) -> u64 {
+        self.sub_total_cents * TAX
+    }
+
+    /// Sub-total, tax and shipping, in millionths.
+    fn total_micros(&self) -> u64 {
+        let shipping = SHIPPING_BASE_CENTS + SHIPPING_LINE_CENTS * self.lines;
+        (self.sub_total_cents + shipping) * MICROS_PER_CENT + self.tax_micros()
+    }
+}
+
+impl Generator {
+    /// Lines of an order, 1 to [`LINES_MAX`].
+    pub fn lines(&self, order: u64) -> u64 {
+        self.random(Table::Orders, order).uniform(1, LINES_MAX)
+    }
+
+    fn order(&self, number: u64, row: &mut Row<'_>) {
+        let facts = OrderFacts::draw(row.random, self.today);
+        row.whole(number)
+            .uniform(1, self.scale.customers())
+            .date(facts.ordered)
+            .decimal(facts.sub_total_cents, 2)
+            .decimal(facts.tax_micros(), 6)
+            .decimal(facts.total_micros(), 6)
+            .choice(&SHIP_TYPES)
+            .date(facts.shipped)
+            .uniform(1, self.scale.addresses())
+            .uniform(1, self.scale.addresses())
+            .choice(&STATUSES);
+    }
+
+    fn order_line(&self, order: u64, line: u64, row: &mut Row<'_>) {
+        row.whole(line)
+            .whole(order)
+            .uniform(1, self.scale.items())
+            .uniform(1, 300)
+            .uniform_cents(0, 30)
+            .astring(20, 100);
+    }
+
+    fn cc_xact(&self, order: u64, row: &mut Row<'_>) {
+        let facts = OrderFacts::draw(&mut self.random(Table::Orders, order), self.today);
+        let expires = self.today.plus(row.random.uniform(10, 730));
+        row.whole(order)
+            .choice(&CARD_TYPES)
+            .nstring(16, 16)
+            .astring(14, 30)
+            .date(expires)
+            .astring_fixed(15)
+            .decimal(facts.total_micros(), 6)
+            .date(facts.shipped)
+            .uniform(1, COUNTRIES);
+    }
+}
+
+// The rows of items and of their authors.
+
+#[rustfmt::skip]
+pub const SUBJECTS: [&str; 24] = [
+    "ARTS", "BIOGRAPHIES", "BUSINESS", "CHILDREN", "COMPUTERS", "COOKING", "HEALTH", "HISTORY", "HOME",
+    "HUMOR", "LITERATURE", "MYSTERY", "NON-FICTION", "PARENTING", "POLITICS", "REFERENCE", "RELIGION",
+    "ROMANCE", "SELF-HELP", "SCIENCE-NATURE", "SCIENCE-FICTION", "SPORTS", "YOUTH", "TRAVEL",
+];
+
+const BACKINGS: [&str; 5] = ["HARDBACK", "PAPERBACK", "USED", "AUDIO", "LIMITED-EDITION"];
+
+impl Generator {
+    fn item(&self, number: u64, row: &mut Row<'_>) {
+        let published = day_in(row.random, 1930, 2000);
+        let available = published.plus(row.random.uniform(1, 30));
+        let list_price_cents = row.random.uniform(100, 99_999);
+        let discount_percent = row.random.uniform(0, 50);
+        let authors = self.scale.authors();
+        // Every author wrote at least one item.
+        let author = if number <= authors { number } else { row.random.uniform(1, authors) };
+        let related = related(row.random, self.scale.items());
+        row.whole(number).astring(14, 60).whole(author).date(published).astring(14, 60).choice(&SUBJECTS);
+        row.astring(100, 500);
+        for item in related {
+            row.whole(item);
+        }
+        row.field(|out, _| values::picture(out, "thumb", number))
+            .field(|out, _| values::picture(out, "image", number))
+            .decimal(list_price_cents, 2)
+            .decimal(list_price_cents * (100 - discount_percent), 4)
+            .date(available)
+            .uniform(10, 30)
+            .astring_fixed(13)
+            .uniform(20, 9_999)
+            .choice(&BACKINGS)
+            .field(dimensions);
+    }
+}
+
+/// Five different items.
+fn related(random: &mut Random, items: u64) -> [u64; 5] {
+    let mut related = [0; 5];
+    for index in 0..related.len() {
+        related[index] = loop {
+            let item = random.uniform(1, items);
+            if !related[..index].contains(&item) {
+                break item;
+            }
+        };
+    }
+    related
+}
+
+/// Three lengths of 0.01 to 99.99, joined by `x`.
+fn dimensions(out: &mut Vec<u8>, random: &mut Random) {
+    for side in 0..3 {
+        if side > 0 {
+            out.push(b'x');
+        }
+        values::decimal(out, random.uniform(1, 9_999), 2);
+    }
+}
+
+impl Generator {
+    fn address(&self, number: u64, row: &mut Row<'_>) {
+        row.whole(number)
+            .astring(15, 40)
+            .astring(15, 40)
+            .astring(4, 30)
+            .astring(2, 20)
+            .astring(5, 10)
+            .uniform(1, COUNTRIES);
+    }
+
+    fn author(&self, number: u64, row: &mut Row<'_>) {
+        row.whole(number).astring(3, 20).astring(1, 20).astring(1, 20);
+        let born = day_in(row.random, 1800, 1990);
+        row.date(born).astring(125, 500);
+    }
+
+    /// `c_login` is noon of the data set's day, UTC, and the session expires two hours later.
+    fn customer(&self, number: u64, row: &mut Row<'_>) {
+        let since = self.today.minus(row.random.uniform(1, 730));
+        let last_login = since.plus(row.random.uniform(0, 60)).min(self.today);
+        let birth = day_in(row.random, 1880, 2000);
+        row.whole(number)
+            .field(|out, _| values::digsyl(out, number))
+            .field(|out, _| {
+                let start = out.len();
+                values::digsyl(out, number);
+                out[start..].make_ascii_lowercase();
+            })
+            .astring(8, 15)
+            .astring(8, 15)
+            .uniform(1, self.scale.addresses())
+            .nstring(9, 16)
+            .field(|out, random| {
+                values::digsyl(out, number);
+                out.push(b'@');
+                values::astring(out, random, 2, 9);
+                out.extend_from_slice(b".com");
+            })
+            .date(since)
+            .date(last_login)
+            .field(|out, _| {
+                values::date(out, self.today);
+                out.extend_from_slice(b" 12:00:00");
+            })
+            .field(|out, _| {
+                values::date(out, self.today);
+                out.extend_from_slice(b" 14:00:00");
+            })
+            .uniform_cents(0, 50)
+            .whole(0)
+            .uniform_cents(0, 99_999)
+            .date(birth)
+            .astring(100, 500);
+    }
 }
