@@ -1,18 +1,21 @@
 //! What was found gets its values from one more reading: keys, and what is another value in the table.
 
-use super::canon::{Canon, Scratch, values_of};
-use super::finding::{Changed, Finding, Found, Kind};
+use super::after::{Changed, Finding, Found, Kind};
+use super::records::{Noted, Records};
 use super::refused;
-use super::sweep::{Far, Sides, beside};
+use super::sums::{Entry, Of, Wanted};
+use super::tables::{Canon, Scratch, Tables, values_of};
 use crate::blocks::{Blocks, records};
-use crate::input::{self, Identity};
+use crate::input::Identity;
 use crate::keys::Place;
-use crate::{HaulError, Step};
-use evenkeel_site::server::Control;
+use crate::{HaulError, Progress, Step, input, locked, session};
+use evenkeel_site::server::{Control, TargetError};
 use evenkeel_wire::record::RecordType;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::Ordering;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 type Values = Vec<Option<Vec<u8>>>;
 
@@ -173,4 +176,133 @@ fn shown(value: &[u8]) -> String {
         None => text.into_owned(),
         Some((end, _)) => format!("{}...", &text[..end]),
     }
+}
+
+// One reading of both sides, beside each other.
+
+pub(super) struct Sides<'a> {
+    pub records: &'a Records<'a>,
+    pub tables: &'a Tables,
+    pub canon: &'a Canon,
+    pub rejects: Option<&'a Path>,
+    pub total: Option<u64>,
+    pub tell: &'a (dyn Fn(&Progress) + Sync),
+}
+
+/// Takes what was noted of rows or of rejects.
+pub(super) type TakeEntry<'a> = &'a mut (dyn FnMut(&Entry) -> Result<(), HaulError> + Send);
+
+#[derive(Default)]
+pub(super) struct Far {
+    pub failed: AtomicBool,
+    pub read: AtomicU64,
+    pub records: AtomicU64,
+}
+
+impl Sides<'_> {
+    /// Reads both, as far as their groups are wanted.
+    pub fn sweep(
+        &self,
+        (control, step): (&mut Control, Step),
+        wanted: Option<&Wanted>,
+        take_records: &mut (dyn FnMut(&Noted) -> Result<(), HaulError> + Send),
+        take_rejects: TakeEntry<'_>,
+        take_rows: TakeEntry<'_>,
+    ) -> Result<(), HaulError> {
+        let far = Far::default();
+        let mut take_records = |noted: &Noted| {
+            far.records.fetch_add(noted.entries.len() as u64 + noted.other_types, Ordering::Relaxed);
+            (self.tell)(&self.progress(step, &far));
+            take_records(noted)
+        };
+        let files = || {
+            self.records.read(wanted, &far.failed, &far.read, &mut take_records)?;
+            self.rejects.map_or(Ok(()), |path| refused::read(self.records, path, wanted, take_rejects))
+        };
+        let tables = || read(control, (self.tables, self.canon), wanted, &far.failed, take_rows);
+        beside(&far.failed, files, tables)
+    }
+
+    pub(super) fn progress(&self, step: Step, far: &Far) -> Progress {
+        Progress {
+            step,
+            read: far.read.load(Ordering::Relaxed),
+            total: self.total,
+            records: far.records.load(Ordering::Relaxed),
+            ..Progress::default()
+        }
+    }
+}
+
+/// Does two things at once. Where one fails, `failed` tells the other, and the error is that of the one that failed first.
+fn beside(
+    failed: &AtomicBool,
+    one: impl FnOnce() -> Result<(), HaulError> + Send,
+    other: impl FnOnce() -> Result<(), HaulError> + Send,
+) -> Result<(), HaulError> {
+    let first = Mutex::new(None);
+    let note = |outcome: Result<(), HaulError>| {
+        if let Err(error) = outcome
+            && !failed.swap(true, Ordering::Relaxed)
+        {
+            *locked(&first) = Some(error);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| note(other()));
+        note(one());
+    });
+    first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+// The side of the tables: one connection, one instant.
+
+/// Makes a connection one whose text is the same everywhere, and that waits as long as the files take.
+pub(crate) fn prepare(control: &mut Control) -> Result<(), TargetError> {
+    session::settle(control)?;
+    control.exec("SET NAMES utf8mb4")?;
+    control.exec("SET SESSION sql_mode = ''").map(drop)
+}
+
+/// From now on the connection sees its tables as they are at this instant, which it says by the server's clock.
+pub(super) fn freeze(control: &mut Control) -> Result<Option<String>, TargetError> {
+    control.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+    control.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
+    control.query_value("SELECT CONCAT(UTC_TIMESTAMP(), ' UTC')")
+}
+
+/// Hands out what is noted of all rows. Ends early where the other side `failed`.
+fn read(
+    control: &mut Control,
+    (tables, canon): (&Tables, &Canon),
+    wanted: Option<&Wanted>,
+    failed: &AtomicBool,
+    take: &mut dyn FnMut(&Entry) -> Result<(), HaulError>,
+) -> Result<(), HaulError> {
+    let mut scratch = Scratch::default();
+    for number in 0..tables.found.len() {
+        // What the taker says is kept here, since the connection hands on nothing but errors of reading.
+        let mut refused = None;
+        let read = control.for_each_row_sent(tables.select_of(number), &mut |row| {
+            if failed.load(Ordering::Relaxed) {
+                return Err(io::Error::other("the other side failed"));
+            }
+            let hashes = canon.row(row.texts(), &mut scratch).map_err(io::Error::other)?;
+            if wanted.is_some_and(|wanted| !wanted.has(hashes.group)) {
+                return Ok(());
+            }
+            let place = number as u64;
+            let entry =
+                Entry { group: hashes.group, of: Of::Row, row: hashes.row, record: 0, place, retired: 0 };
+            take(&entry).map_err(|error| {
+                refused = Some(error);
+                io::Error::other("not taken")
+            })
+        });
+        match refused {
+            Some(error) => return Err(error),
+            None => read.map(drop)?,
+        }
+    }
+    Ok(())
 }

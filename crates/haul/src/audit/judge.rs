@@ -1,7 +1,7 @@
 //! What became of the records of one key.
 
-use super::entry::{Entry, Of};
-use super::finding::{Found, Kind};
+use super::after::{Found, Kind};
+use super::sums::{Entry, Of};
 use crate::keys::Place;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,24 +7,17 @@
 //! does not grow with the files: a clean audit reads them once, and finds in the same reading what comes twice.
 
 mod after;
-mod canon;
 mod detail;
-mod entry;
-mod finding;
 mod form;
 mod judge;
 mod number;
 mod records;
 mod refused;
-mod rows;
 mod run;
-mod spill;
 mod sums;
-mod sweep;
 mod tables;
 
-pub use after::AfterLoad;
-pub use finding::{Changed, Finding, Kind, Report};
-pub(crate) use rows::prepare;
+pub use after::{AfterLoad, Changed, Finding, Kind, Report};
+pub(crate) use detail::prepare;
 pub use run::Audit;
 pub(crate) use tables::{named, no_table};

@@ -1,16 +1,15 @@
 //! The side of the files: what is to become of each record.
 
-use super::canon::{Canon, Scratch};
-use super::entry::{Entry, Of};
-use super::sums::Wanted;
-use super::tables::Tables;
-use crate::HaulError;
+use super::sums::{Entry, Of, Wanted};
+use super::tables::{Canon, Scratch, Tables};
 use crate::blocks::{Blocks, records};
-use crate::convert::pool::{self, Sink, Work};
+use crate::convert::pool;
+use crate::convert::pool::{Sink, Work};
 use crate::dispatch::Day;
-use crate::input::{self, Identity};
-use crate::keys::{self, Place, Seen};
+use crate::input::Identity;
+use crate::keys::{Place, Seen};
 use crate::layout::LayoutFile;
+use crate::{HaulError, input, keys};
 use evenkeel_os::stop::Stop;
 use evenkeel_wire::record::Layout;
 use std::path::PathBuf;

@@ -1,13 +1,11 @@
 //! The files of rejects: which records were refused, by file and byte offset, with their bytes.
 
-use super::entry::{Entry, Of};
 use super::records::{Noted, Records};
-use super::sums::Wanted;
-use crate::HaulError;
+use super::sums::{Entry, Of, Wanted};
 use crate::blocks::{Blocks, Separator, records};
 use crate::convert::tidy;
-use crate::input;
 use crate::keys::Place;
+use crate::{HaulError, input};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

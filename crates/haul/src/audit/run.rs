@@ -1,27 +1,22 @@
 //! An audit from its beginning to its report.
 
-use super::after::AfterLoad;
-use super::detail;
-use super::entry::{BYTES, Entry, Of};
-use super::finding::{Finding, Found, Kind, Report};
+use super::after::{AfterLoad, Finding, Found, Kind, Report};
+use super::detail::Sides;
 use super::judge::{Excused, judge};
 use super::records::{Noted, Records};
-use super::refused;
-use super::rows;
-use super::spill::Spill;
-use super::sums::{Sums, Wanted, different};
-use super::sweep::Sides;
+use super::sums::{BYTES, Entry, Of, Sums, Wanted, different};
 use super::tables::Tables;
+use super::{detail, refused};
 use crate::convert::Duplicates;
 use crate::dispatch::Day;
-use crate::input::{self, Identity};
-use crate::keys;
+use crate::input::Identity;
 use crate::layout::LayoutFile;
-use crate::table;
-use crate::{HaulError, Progress, Step, locked, refused};
+use crate::{HaulError, Progress, Step, input, keys, locked, refused, table};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -83,12 +78,12 @@ impl Audit<'_> {
         self.check_inputs()?;
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
-        rows::prepare(&mut control)?;
+        detail::prepare(&mut control)?;
         let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input)).collect();
-        let frozen = rows::freeze(&mut control)?;
+        let frozen = detail::freeze(&mut control)?;
         let records = Records {
             file: self.file,
             record_type: self.record_type,
@@ -238,5 +233,67 @@ impl Audit<'_> {
             let so_far = std::mem::take(&mut kept.excused);
             kept.excused = judge(&group, so_far, self.rejects.is_some(), &mut |found| kept.add(found));
         }
+    }
+}
+
+// Entries in files, parted by a number.
+
+/// Bytes that a part keeps before they go to its file.
+const KEPT: usize = 16 << 10;
+
+/// Entries in one file for each part; a part without entries has none. The files go with it.
+pub(super) struct Spill {
+    home: PathBuf,
+    parts: Vec<Part>,
+}
+
+#[derive(Default)]
+struct Part {
+    file: Option<File>,
+    kept: Vec<u8>,
+}
+
+impl Spill {
+    /// None yet; the files go into a folder that exists.
+    pub fn new(home: &Path, parts: usize) -> Self {
+        let parts = std::iter::repeat_with(Part::default).take(parts).collect();
+        Self { home: home.to_owned(), parts }
+    }
+
+    pub fn push(&mut self, part: usize, entry: &[u8; BYTES]) -> Result<(), HaulError> {
+        let kept = &mut self.parts[part].kept;
+        kept.extend_from_slice(entry);
+        if kept.len() >= KEPT { self.flush(part) } else { Ok(()) }
+    }
+
+    /// All entries of a part, in the order in which they came; its file is empty afterwards.
+    pub fn take(&mut self, part: usize) -> Result<Vec<[u8; BYTES]>, HaulError> {
+        let path = self.path(part);
+        let Part { file, kept } = std::mem::take(&mut self.parts[part]);
+        let mut bytes = Vec::new();
+        if let Some(mut file) = file {
+            file.seek(SeekFrom::Start(0)).map_err(HaulError::io("read", &path))?;
+            file.read_to_end(&mut bytes).map_err(HaulError::io("read", &path))?;
+        }
+        bytes.extend(kept);
+        Ok(bytes.as_chunks().0.to_vec())
+    }
+
+    fn flush(&mut self, part: usize) -> Result<(), HaulError> {
+        let path = self.path(part);
+        let Part { file, kept } = &mut self.parts[part];
+        let file = match file {
+            Some(file) => file,
+            // Without a name, so that a kill leaves nothing behind.
+            none => none.insert(tempfile::tempfile_in(&self.home).map_err(HaulError::io("write", &path))?),
+        };
+        file.write_all(kept).map_err(HaulError::io("write", &path))?;
+        kept.clear();
+        Ok(())
+    }
+
+    /// For errors alone.
+    fn path(&self, part: usize) -> PathBuf {
+        self.home.join(format!("audit-{part}"))
     }
 }

@@ -1,15 +1,13 @@
 //! A conversion of many inputs into a folder.
 
-use super::Done;
-use super::again::{Lines, has_keys, see_again};
 use super::block::Context;
-use super::output::{self, Output, Told};
-use super::pool;
+use super::output::{Output, Told};
+use super::{Done, Lines, has_keys, output, pool, see_again};
 use crate::blocks::Blocks;
-use crate::input::{self, Identity, Opened};
-use crate::keys::{self, Seen};
+use crate::input::{Identity, Opened};
+use crate::keys::Seen;
 use crate::layout::LayoutFile;
-use crate::{HaulError, Progress, Step};
+use crate::{HaulError, Progress, Step, input, keys};
 use evenkeel_os::stop::Stop;
 use std::collections::BTreeMap;
 use std::fs;

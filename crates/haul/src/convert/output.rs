@@ -1,18 +1,20 @@
 //! The files that an input becomes, under hidden names until they are whole.
 
 use super::Tally;
-use super::behind::Behind;
 use super::block::{Context, Converted};
-use super::done::{self, Done};
 use super::pool::Sink;
-use crate::HaulError;
-use crate::input::{self, Identity, changed_ns};
+use crate::input::{Identity, changed_ns};
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
-use std::fs::{self, File, OpenOptions};
+use crate::{HaulError, input};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::{fs, io};
 
 /// One output file.
 struct Part {
@@ -57,7 +59,7 @@ pub(super) fn names(input: &Path, file: &LayoutFile) -> Vec<String> {
 
 /// What is known of an earlier conversion of this input as it is now, if its outputs are still there.
 pub(super) fn finished(into: &Path, input: &Path) -> Option<Done> {
-    let found = done::read(&into.join(format!("{}.done", input::stem(input))))?;
+    let found = read(&into.join(format!("{}.done", input::stem(input))))?;
     let there = |(number, (path, bytes)): (usize, &(PathBuf, u64))| {
         let left = found.changed_ns.get(number);
         into.join(path).metadata().is_ok_and(|now| now.len() == *bytes && left == Some(&changed_ns(&now)))
@@ -69,7 +71,7 @@ pub(super) fn finished(into: &Path, input: &Path) -> Option<Done> {
 /// Refuses to write over the outputs of another input that has the same name in another folder.
 pub(super) fn keep_those_of_others(into: &Path, input: &Path) -> Result<(), HaulError> {
     let path = into.join(format!("{}.done", input::stem(input)));
-    let known = done::read(&path);
+    let known = read(&path);
     if known.is_none() && path.exists() {
         return Err(HaulError::Foreign(path));
     }
@@ -120,7 +122,7 @@ impl Output {
             outputs,
             changed_ns: changed,
         };
-        done::write(&self.note, &done)?;
+        write(&self.note, &done)?;
         for part in &self.parts {
             fs::rename(&part.hidden, &part.path).map_err(HaulError::io("write", &part.path))?;
         }
@@ -181,4 +183,104 @@ impl Part {
         let written = self.file.write_all(bytes).and_then(|()| self.behind.reached(&self.file, self.length));
         written.map_err(HaulError::io("write", &self.hidden))
     }
+}
+
+// Has the disk write what a file got, while more of it is made.
+
+/// Bytes that are handed to the disk together.
+const STRETCH: u64 = 8 << 20;
+
+/// Writes a file out behind who fills it. Otherwise all of it would wait for the end, where a file has to be on disk before it gets
+/// its name and nothing else is left to do.
+#[derive(Default)]
+pub(super) struct Behind {
+    /// Where the stretch begins that the disk was not told of.
+    from: u64,
+    disk: Option<Disk>,
+}
+
+/// Who hands stretches to the disk: where each begins, and its bytes.
+struct Disk {
+    asked: Sender<(u64, u64)>,
+    thread: JoinHandle<()>,
+}
+
+impl Behind {
+    /// The file has so many bytes now.
+    pub fn reached(&mut self, file: &File, length: u64) -> io::Result<()> {
+        if length < self.from + STRETCH {
+            return Ok(());
+        }
+        let disk = match &mut self.disk {
+            Some(disk) => disk,
+            none => none.insert(begin(file.try_clone()?)?),
+        };
+        // Gone only if it panicked, and what is not written early is written at the end.
+        let _ = disk.asked.send((self.from, length - self.from));
+        self.from = length;
+        Ok(())
+    }
+}
+
+/// A thread of its own, since a busy disk has who hands it something wait.
+fn begin(file: File) -> io::Result<Disk> {
+    let (asked, stretches) = channel();
+    let write_out = move || {
+        for (from, bytes) in stretches {
+            // What fails here fails again, and is told, when the file is synced.
+            let _ = evenkeel_os::file::begin_write_out(&file, from, bytes);
+        }
+    };
+    let thread = std::thread::Builder::new().name("write-out".to_owned()).spawn(write_out)?;
+    Ok(Disk { asked, thread })
+}
+
+impl Drop for Behind {
+    fn drop(&mut self) {
+        if let Some(Disk { asked, thread }) = self.disk.take() {
+            drop(asked);
+            let _ = thread.join();
+        }
+    }
+}
+
+// What is noted of a conversion beside its output.
+
+/// An input that is converted: `NAME.done`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    pub input: PathBuf,
+    /// What it was; `None` of a pipe.
+    pub identity: Option<Identity>,
+    /// XXH3 of the layout file and of what else decides what becomes of a record: of the inputs before it, where records that come
+    /// twice are refused.
+    pub rules: u64,
+    /// Bytes of it, unpacked.
+    pub bytes: u64,
+    /// What became of its records.
+    pub tally: Tally,
+    /// Files that were written, with their bytes.
+    pub outputs: Vec<(PathBuf, u64)>,
+    /// When each of them was last changed, nanoseconds since 1970. One that was changed since is no output any more, even of as many
+    /// bytes.
+    pub changed_ns: Vec<i128>,
+}
+
+/// What a file says; `None` where it is not there, or is none of ours.
+fn read(path: &Path) -> Option<Done> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn write(path: &Path, done: &Done) -> Result<(), HaulError> {
+    let written = || -> io::Result<()> {
+        let mut file = File::create(path)?;
+        file.write_all(&serde_json::to_vec_pretty(done)?)?;
+        file.sync_all()
+    };
+    let written = written();
+    if written.is_err() {
+        // Half a file of a full disk is of no use to anybody.
+        let _ = fs::remove_file(path);
+    }
+    written.map_err(HaulError::io("write", path))
 }

@@ -1,9 +1,9 @@
 //! A table of an export is loaded again: into a table under another name, which gets its own once its rows are compared.
 
+use super::check;
 use super::check::{Fault, difference};
 use super::job::no_name;
-use super::manifest::{Exported, ExportedFile};
-use super::snapshot;
+use super::line::{Exported, ExportedFile};
 use crate::table::{Found, quoted};
 use crate::{HaulError, refused};
 use evenkeel_os::stop::Stop;
@@ -37,7 +37,7 @@ impl Import<'_> {
     /// # Errors
     /// The table is another one, or a file cannot be read or stored. The table is not there then.
     pub fn run(&self, exported: &Exported, tell: &mut dyn FnMut(&Path)) -> Result<Imported, HaulError> {
-        let mut control = snapshot::connect(self.target, self.stop)?;
+        let mut control = check::connect(self.target, self.stop)?;
         control
             .exec("SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO', foreign_key_checks = 0, autocommit = 1")?;
         let table = exported.table.clone();

@@ -6,15 +6,11 @@
 //! a table again.
 
 mod check;
-mod folder;
 mod import;
 mod job;
 mod line;
-mod manifest;
-mod snapshot;
-mod writer;
 
 pub use check::{Fault, compare, verify};
 pub use import::{Import, Imported};
 pub use job::Export;
-pub use manifest::{Exported, ExportedFile, Manifest};
+pub use line::{Exported, ExportedFile, Manifest};

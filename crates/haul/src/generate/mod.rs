@@ -4,21 +4,13 @@
 //! caller are double Pareto lognormal (Seshadri et al., KDD 2008); durations are truncated log-logistic (Vaz de Melo et al.,
 //! ECML PKDD 2010). Hours and ways that calls end are guesses, and said to be.
 
-mod callers;
-mod dirt;
-mod duration;
-mod hours;
 mod record;
 
-pub use dirt::{Dirt, Planted};
-pub use record::LAYOUT;
-
-use callers::Callers;
-use dirt::Dirty;
 use evenkeel_core::random::{Random, Seed};
-use hours::Instants;
-use record::Call;
-use std::io::{self, Write};
+use record::{Call, Callers, Dirty};
+pub use record::{Dirt, LAYOUT, Planted};
+use std::io;
+use std::io::Write;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
@@ -50,6 +42,45 @@ pub fn generate(spec: &Spec, out: &mut dyn Write, tell: &mut dyn FnMut(u64) -> b
     }
     out.flush()?;
     Ok(dirty.planted)
+}
+
+// When calls of a day begin.
+
+/// Share of a day's calls by hour, percent: a guess at a working day, since no published table was at hand.
+const HOURS: [f64; 24] = [
+    1.0, 0.6, 0.4, 0.3, 0.3, 0.5, 1.2, 2.6, 4.6, 5.8, 6.4, 6.6, 6.3, 5.6, 5.4, 5.6, 6.0, 6.6, 7.2, 7.4, 6.8,
+    5.6, 4.2, 3.0,
+];
+
+/// Instants of so many calls, in their order: those of a Poisson process whose rate follows the hour, given their number.
+struct Instants {
+    left: u64,
+    /// Share of the day's calls that had begun by the last one.
+    share: f64,
+    random: Random,
+}
+
+impl Instants {
+    pub fn new(calls: u64, seed: Seed) -> Self {
+        Self { left: calls, share: 0.0, random: Random::new(seed) }
+    }
+
+    /// Seconds of the day at which the next call begins.
+    ///
+    /// The least of n uniform numbers in (s, 1) is 1 - (1 - s) U^(1/n).
+    pub fn next_s(&mut self) -> u32 {
+        let least = (1.0 - self.random.unit()).powf(1.0 / self.left.max(1) as f64);
+        self.share = 1.0 - (1.0 - self.share) * least;
+        self.left = self.left.saturating_sub(1);
+        let mut percent = self.share * HOURS.iter().sum::<f64>();
+        for (hour, share) in (0_u32..).zip(HOURS) {
+            if percent < share {
+                return 3600 * hour + (3600.0 * percent / share) as u32;
+            }
+            percent -= share;
+        }
+        86_399
+    }
 }
 
 #[cfg(test)]

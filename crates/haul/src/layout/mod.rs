@@ -1,15 +1,13 @@
 //! How records lie, from a TOML file with names, types and checks.
 
-mod file;
 mod guess;
 mod toml_form;
 
-pub use file::{LayoutFile, LayoutFileError};
 pub use guess::{Guess, NoLayout, Sample, guess};
-
-use file::Problem;
 use std::fs;
 use std::path::Path;
+use toml_form::Problem;
+pub use toml_form::{LayoutFile, LayoutFileError};
 
 /// Reads a layout file, whatever its name ends with.
 pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {

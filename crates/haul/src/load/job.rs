@@ -1,18 +1,18 @@
 //! A load of many files.
 
-use super::files::{self, Ground, LoadedFile, Looked};
-use super::manifest::{self, KnownFile, Origin};
-use super::options::Options;
-use super::rejects::Rejects;
-use super::store::{self, Shared};
-use super::turn::Turn;
-use super::{begun, indexes};
+use super::files::{Ground, LoadedFile, Looked};
+use super::manifest::{KnownFile, Origin};
+use super::rejects::{Rejects, Turn};
+use super::store::{Options, Shared};
+use super::{begun, files, manifest, store};
+use crate::audit::{AfterLoad, Audit, Report};
 use crate::convert::{Duplicates, Tally};
 use crate::layout::LayoutFile;
-use crate::table::{Engine, Table};
-use crate::{HaulError, Progress, Step, locked, session};
+use crate::table::{Engine, Table, literal};
+use crate::{HaulError, Progress, Step, dispatch, locked, session};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, quoted};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
@@ -102,7 +102,7 @@ impl Job<'_> {
         }
         if origin == Origin::Created {
             for table in &self.tables {
-                if let Some(sql) = indexes::missing(&mut control, table)? {
+                if let Some(sql) = missing(&mut control, table)? {
                     tell(&Progress { step: Step::Indexes, ..Progress::default() });
                     control.exec(&sql)?;
                 }
@@ -197,4 +197,95 @@ pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
     let mut sum = Tally::default();
     tallies.into_iter().for_each(|tally| sum.add(tally));
     sum
+}
+
+// Indexes that come after the rows.
+
+fn missing(control: &mut Control, table: &Table) -> Result<Option<String>, HaulError> {
+    let rows = control.query(&format!(
+        "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+         AND TABLE_NAME = CONVERT({} USING utf8) ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+        literal(table.name.as_bytes())
+    ))?;
+    let mut there: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in rows.rows {
+        let [Some(index), Some(column)] = &row[..] else { continue };
+        there.entry(index.clone()).or_default().push(column.clone());
+    }
+    let mut missing = table.clone();
+    missing.indexes.retain(|index| !there.values().any(|known| known == index));
+    if there.contains_key("PRIMARY") {
+        missing.primary.clear();
+    }
+    Ok(missing.add_indexes_sql())
+}
+
+// The audit that follows a load.
+
+pub struct Check<'a> {
+    pub file: &'a LayoutFile,
+    pub target: &'a Target,
+    pub tables: &'a [String],
+    pub rejects: &'a Path,
+    pub duplicates: Duplicates,
+    /// A folder for what does not fit into memory.
+    pub scratch: &'a Path,
+    pub names: usize,
+    pub stop: &'a Stop,
+}
+
+impl Check<'_> {
+    /// Holds the files of a load against its tables and its rejects, each type of record for itself. Records that were in before and may be
+    /// in day tables by now are counted and not looked for. Rows that other loads stored are no finding, and rows that no file has are one
+    /// only where the manifest says that the tables hold these files alone.
+    ///
+    /// # Errors
+    /// A file or a table cannot be read, or a file changed since; the load itself is done.
+    pub fn run(&self, loaded: &Loaded, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Vec<Report>, HaulError> {
+        let after = self.after(loaded)?;
+        let inputs: Vec<PathBuf> = loaded.files.iter().map(|file| file.path.clone()).collect();
+        let types = self.file.layout.types();
+        let mut reports = Vec::new();
+        for (record_type, (table, of)) in self.tables.iter().zip(types).enumerate() {
+            let audit = Audit {
+                file: self.file,
+                record_type,
+                inputs: inputs.clone(),
+                target: self.target,
+                tables: vec![table.clone()],
+                rejects: Some(self.rejects.to_owned()).filter(|path| path.is_file()),
+                duplicates: self.duplicates,
+                after: Some(AfterLoad { keyed: !of.key.is_empty(), ..after.clone() }),
+                names: self.names,
+                scratch: self.scratch,
+                stop: self.stop,
+            };
+            reports.push(audit.run(tell)?);
+        }
+        Ok(reports)
+    }
+
+    /// Notes in the manifest that these files were audited, so that a rerun does not do it again: once somebody was told what was found.
+    ///
+    /// # Errors
+    /// What the server said; a rerun audits once more.
+    pub fn note(&self, loaded: &Loaded) -> Result<(), HaulError> {
+        let mut control = session::connect(self.target, self.stop)?;
+        let mut known = manifest::read(&mut control, &loaded.named)?;
+        known.retain(|known| loaded.files.iter().any(|file| file.name == known.name));
+        Ok(manifest::audited(&mut control, &known)?)
+    }
+
+    fn after(&self, loaded: &Loaded) -> Result<AfterLoad, HaulError> {
+        let mut control = session::connect(self.target, self.stop)?;
+        let known = manifest::read(&mut control, &loaded.named)?;
+        let mut dispatched = false;
+        for table in loaded.named.split(',') {
+            dispatched |= dispatch::moved(&mut control, table)?.all > 0;
+        }
+        let is_here = |name: &str| loaded.files.iter().any(|file| file.name == name);
+        let others = known.iter().any(|file| file.origin == Origin::Filled || !is_here(&file.name));
+        let before = loaded.files.iter().map(|file| file.before).collect();
+        Ok(AfterLoad { before, others, dispatched, keyed: true })
+    }
 }

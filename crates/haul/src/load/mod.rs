@@ -7,24 +7,18 @@
 //! in the table. Tables without transactions have no such parts: a load of them that was cut is emptied and begun again
 //! ([`begun`]).
 
-mod after;
 mod begun;
 mod files;
-mod indexes;
 mod job;
 mod manifest;
-mod options;
 mod part;
 mod reading;
 mod rejects;
-mod sink;
 mod store;
 mod tables;
-mod turn;
 mod warnings;
 
-pub use after::Check;
 pub use files::LoadedFile;
 pub(crate) use job::lock;
-pub use job::{Job, Loaded};
-pub use options::{Indexes, Options, Warnings};
+pub use job::{Check, Job, Loaded};
+pub use store::{Indexes, Options, Warnings};

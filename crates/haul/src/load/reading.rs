@@ -3,13 +3,12 @@
 use super::files::LoadedFile;
 use super::job::{Job, sum};
 use super::part::Part;
-use super::sink::Deal;
 use super::store::Shared;
-use crate::blocks::Blocks;
-use crate::convert::{self, Context, Duplicates, Lines, has_keys, see_again};
-use crate::input::{self, Identity, Opened};
-use crate::keys::{self, Seen};
-use crate::{HaulError, Progress, Step, locked};
+use crate::blocks::{BLOCK, Blocks};
+use crate::convert::{Context, Converted, Duplicates, Lines, Sink, has_keys, see_again};
+use crate::input::{Identity, Opened};
+use crate::keys::Seen;
+use crate::{HaulError, Progress, Step, convert, input, keys, locked};
 use std::io::Read;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
@@ -103,4 +102,46 @@ fn bounded(stream: Box<dyn Read + Send>, file: &LoadedFile) -> Box<dyn Read + Se
 fn changed(file: &LoadedFile, at: u64) -> HaulError {
     let what = "its size, modification time or inode is different now; what was stored before stays, run again when nothing writes to it";
     HaulError::Changed { path: file.path.clone(), at, what }
+}
+
+// Blocks become parts, which are dealt to the connections.
+
+pub(super) struct Deal<'a> {
+    pub part: Part,
+    pub number: &'a mut u64,
+    pub sender: &'a SyncSender<Part>,
+    pub limit: u64,
+    pub context: &'a Context<'a>,
+    pub seen: Option<&'a mut Seen>,
+    pub tell: &'a mut (dyn FnMut() + Send),
+}
+
+impl Deal<'_> {
+    /// Hands on what has been gathered.
+    pub fn send(&mut self, is_last: bool) -> Result<(), HaulError> {
+        let Part { input, file, end, .. } = self.part;
+        let next = Part { input, file, begin: end, end, ..Part::default() };
+        let part = std::mem::replace(&mut self.part, next);
+        let number = *self.number;
+        *self.number += 1;
+        // Where all connections have failed, the reason is with them.
+        let gone = |_| HaulError::Stopped { path: self.context.path().to_owned(), at: end };
+        self.sender.send(Part { number, is_last, ..part }).map_err(gone)
+    }
+}
+
+impl Sink<Converted> for Deal<'_> {
+    fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
+        self.context.settle(self.seen.as_deref_mut(), offset, block, scratch)
+    }
+
+    fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
+        self.part.add(block);
+        // Another block would be too much; one that is larger itself is a part alone.
+        if self.part.end - self.part.begin + BLOCK as u64 > self.limit {
+            self.send(false)?;
+        }
+        (self.tell)();
+        Ok(())
+    }
 }

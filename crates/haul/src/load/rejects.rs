@@ -7,11 +7,13 @@ use super::files::LoadedFile;
 use crate::HaulError;
 use crate::convert::tidy;
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
 pub(super) struct Rejects {
     file: File,
@@ -111,6 +113,75 @@ fn stays(line: &[u8], ends: &BTreeMap<Vec<u8>, u64>) -> bool {
     }
 }
 
+// Parts are committed one after the other, whatever connection has sent them first.
+
+#[derive(Default)]
+pub(super) struct Turn {
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    number: u64,
+    /// Whether that part cannot go on unless the others give up what they hold.
+    is_held_up: bool,
+    is_over: bool,
+}
+
+/// What came of waiting for a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    Mine,
+    /// The part before waits for what this one holds.
+    GiveWay,
+    Over,
+}
+
+impl Turn {
+    /// Waits for the turn of a part; `may_hold` where it has a transaction that others could wait for.
+    pub fn wait(&self, number: u64, may_hold: bool) -> Waited {
+        let waits =
+            |state: &mut State| !state.is_over && state.number != number && !(may_hold && state.is_held_up);
+        let state = self.moved.wait_while(self.state(), waits).unwrap_or_else(PoisonError::into_inner);
+        match (state.is_over, state.number == number) {
+            (true, _) => Waited::Over,
+            (_, true) => Waited::Mine,
+            _ => Waited::GiveWay,
+        }
+    }
+
+    /// The part whose turn it was is committed.
+    pub fn pass(&self) {
+        let mut state = self.state();
+        state.number += 1;
+        state.is_held_up = false;
+        self.moved.notify_all();
+    }
+
+    /// The part whose turn it is waits for another one; false where it is not this part's turn.
+    pub fn hold_up(&self, number: u64) -> bool {
+        let mut state = self.state();
+        let is_turn = state.number == number;
+        state.is_held_up |= is_turn;
+        self.moved.notify_all();
+        is_turn
+    }
+
+    pub fn end(&self) {
+        self.state().is_over = true;
+        self.moved.notify_all();
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,5 +208,17 @@ mod tests {
         drop(kept);
         locked(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "a\t99\twhy\trecord\n");
+    }
+
+    #[test]
+    fn parts_have_their_turns_in_order_and_give_way_to_one_that_is_held_up() {
+        let turn = Turn::default();
+        assert_eq!(turn.wait(0, true), Waited::Mine);
+        assert!(!turn.hold_up(1) && turn.hold_up(0));
+        assert_eq!(turn.wait(1, true), Waited::GiveWay);
+        turn.pass();
+        assert_eq!(turn.wait(1, true), Waited::Mine);
+        turn.end();
+        assert_eq!((turn.wait(2, false), turn.is_over()), (Waited::Over, true));
     }
 }

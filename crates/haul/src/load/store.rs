@@ -1,16 +1,14 @@
 //! One connection: stores parts, each as a whole or not at all.
 
-use super::manifest;
-use super::options::{Options, Warnings};
 use super::part::Part;
-use super::rejects::Rejects;
-use super::turn::{Turn, Waited};
-use super::warnings::{self, Warning};
+use super::rejects::{Rejects, Turn, Waited};
+use super::warnings::Warning;
+use super::{manifest, warnings};
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
-use crate::input::{self, Counted};
+use crate::input::Counted;
 use crate::table::{Engine, Table};
-use crate::{HaulError, locked, refused};
+use crate::{HaulError, input, locked, refused};
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -267,4 +265,28 @@ fn records_at(input: &Path, places: &[u64], separator: Separator) -> Result<Vec<
         records.push(record);
     }
     Ok(records)
+}
+
+// How rows are loaded.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexes {
+    Before,
+    After,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warnings {
+    /// The load ends; nothing of its part is stored.
+    End,
+    Reject,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub connections: usize,
+    pub indexes: Indexes,
+    pub part_bytes: u64,
+    pub warnings: Warnings,
+    pub again: bool,
 }

@@ -1,9 +1,9 @@
 //! What a load finds before it begins, and what it puts right.
 
 use super::job::{Job, Settled, lock};
-use super::manifest::{self, KnownFile, Origin};
-use super::options::{Indexes, Options, Warnings};
-use super::{begun, files};
+use super::manifest::{KnownFile, Origin};
+use super::store::{Indexes, Options, Warnings};
+use super::{begun, files, manifest};
 use crate::table::{Engine, Found, folded, quoted};
 use crate::{HaulError, dispatch, refused};
 use evenkeel_site::server::Control;

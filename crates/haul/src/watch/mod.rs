@@ -7,9 +7,7 @@
 mod chain;
 mod folder;
 mod moved;
-mod trouble;
 
-pub use chain::{Chain, Turn};
+pub use chain::{Chain, Trouble, Turn, WatchError};
 pub use folder::Folder;
 pub use moved::{Moved, move_to};
-pub use trouble::{Trouble, WatchError};

@@ -3,7 +3,6 @@
 //! A [`Sample`] is parted into lines ([`sample`]), of which nearly all are as long, and these into fields where blanks and kinds of
 //! letters change over many records ([`columns`]). What cannot be told is said.
 
-mod cells;
 mod columns;
 mod field;
 mod sample;
@@ -81,4 +80,81 @@ impl Guess {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::generate::{Dirt, Spec, generate};
+    use evenkeel_core::random::Seed;
+    use std::collections::BTreeMap;
+
+    fn of(bytes: &[u8]) -> Result<Guess, NoLayout> {
+        guess(&Sample::new(bytes, true)?)
+    }
+
+    fn calls(records: u64) -> Vec<u8> {
+        let dirt = Dirt::parse("none").unwrap();
+        let spec = Spec { records, day: 20_260_801, first: 1, dirt, seed: Seed(1) };
+        let mut bytes = Vec::new();
+        generate(&spec, &mut bytes, &mut |_| true).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn the_fields_of_call_records_that_can_be_told_apart_are_found() {
+        let bytes = calls(5_000);
+        let guess = of(&bytes).unwrap();
+        let fields: BTreeMap<usize, (usize, Kind)> = guess.layout.types()[0]
+            .fields
+            .iter()
+            .map(|field| (field.start, (field.width, field.kind)))
+            .collect();
+        let text = guess.to_toml();
+        for (start, width, kind) in [
+            (2, 10, Kind::Integer),
+            (12, 15, Kind::Text),
+            (27, 15, Kind::Text),
+            (42, 15, Kind::Text),
+            (57, 15, Kind::Text),
+            (72, 14, Kind::Time),
+            (86, 14, Kind::Time),
+            (100, 14, Kind::Time),
+            (114, 6, Kind::Integer),
+            (120, 10, Kind::Text),
+            (130, 12, Kind::Text),
+            (142, 7, Kind::Text),
+        ] {
+            assert_eq!(fields.get(&start), Some(&(width, kind)), "{start}: {text}");
+        }
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            guess.layout.delimit(line, &mut Vec::new()).expect("a clean record becomes a line");
+        }
+        assert!(text.contains("cannot be told apart") && text.contains("key = ["), "{text}");
+    }
+
+    #[test]
+    fn what_is_printed_is_read_as_the_same_layout() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("a.toml");
+        let guess = of(&calls(500)).unwrap();
+        std::fs::write(&path, guess.to_toml()).unwrap();
+        assert_eq!(crate::layout::read(&path).unwrap().layout, guess.layout);
+    }
+
+    #[test]
+    fn what_has_no_fixed_width_is_refused_with_its_reason() {
+        assert_eq!(of(b"").unwrap_err(), NoLayout::Empty);
+        assert_eq!(of(b"one line\n").unwrap_err(), NoLayout::Few(1));
+        let binary: Vec<u8> =
+            (0..20_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        assert!(matches!(of(&binary), Err(NoLayout::Binary(_))));
+        for width in [0, 8] {
+            let line = |number: i32| format!("{number:width$};{:width$};x\n", number * number);
+            let found = of((0..100).map(line).collect::<String>().as_bytes());
+            let expected = (width == 0).then_some(NoLayout::Delimited { delimiter: ';', fields: 3 });
+            assert_eq!(found.err(), expected, "padded columns are of fixed width");
+        }
+        let text: String = (0..100).map(|number| "word ".repeat(number * 7 % 23) + "\n").collect();
+        assert!(matches!(of(text.as_bytes()), Err(NoLayout::Lengths(_))));
+        assert_eq!(of(&b"\n".repeat(50)).unwrap_err(), NoLayout::NoColumns);
+        assert_eq!(of(&vec![b'x'; 1 << 20]).unwrap_err(), NoLayout::NoLines);
+    }
+}
