@@ -3,13 +3,11 @@
 //! Three threads: one keeps the process and reads what it says, one sends it a line now and then whose answer tells how far
 //! its clock is from ours, and one keeps the last words of its error stream.
 
-use super::child::Group;
-use super::clocks::Clocks;
+use super::child::{Group, Tail};
+use super::clocks::{Clocks, next_line, plain};
 use super::error::ElsewhereError;
 use super::line::{Header, LINE_BYTES_MAX, LINES, Line};
-use super::lines::{next_line, plain};
 use super::readings::Readings;
-use super::tail::Tail;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
@@ -17,9 +15,10 @@ use evenkeel_sense::far::FarReading;
 use std::collections::VecDeque;
 use std::io::{BufReader, Write};
 use std::process::{ChildStdin, ChildStdout};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Within this it speaks, a login by ssh included.

@@ -10,29 +10,24 @@ mod clocks;
 mod command;
 mod error;
 mod line;
-mod lines;
 mod metrics;
 mod readings;
-mod sensed;
 mod statistics;
-mod tail;
-
-pub use error::ElsewhereError;
-pub use line::{Cpu, Disk, Header, LINES, Line, Reading, Server};
-pub use lines::next_line;
-pub use sensed::{SensedBy, SensedRecord};
-
-use evenkeel_os::stop::Stop;
 
 use crate::server::{Control, Target};
+pub use clocks::next_line;
+use clocks::plain;
 use command::Running;
+pub use error::ElsewhereError;
 use evenkeel_core::Nanos;
 use evenkeel_os::Background;
+use evenkeel_os::stop::Stop;
 use evenkeel_sense::far::boot_id;
 use evenkeel_sense::sampler::{SenseRecord, SenseSample};
-use lines::plain;
+pub use line::{Cpu, Disk, Header, LINES, Line, Reading, Server};
 use metrics::{Metrics, Url};
 use readings::{Machine, Readings};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -254,4 +249,46 @@ fn statistics(mut sensed: SensedRecord, used: Option<statistics::Used>) -> Sight
 /// Whether the far machine is this one: another start of a machine has another id.
 fn is_ours(header: &Header) -> bool {
     header.boot_id.is_some() && header.boot_id == boot_id()
+}
+
+// The files of a study say by whom the server was seen.
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SensedRecord {
+    pub by: SensedBy,
+    /// The command, or the address of the page; absent where it is neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<String>,
+    /// Name of the machine that it tells of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Readings of the run.
+    #[serde(default)]
+    pub readings: u32,
+    /// Time from one of them to the next, by the middle one, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_ms: Option<f64>,
+    /// The step in which CPU time is counted, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution_ms: Option<f64>,
+    /// By how much a reading may stand at the wrong place in time, ms; absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_error_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+words! {
+    #[derive(Default)]
+    SensedBy {
+        /// The machine that Evenkeel runs on, because the server does too.
+        ThisMachine = "this machine",
+        /// A command that speaks as `evenkeel sense` does.
+        Command = "command",
+        NodeExporter = "node_exporter",
+        Statistics = "server statistics",
+        /// None: the figures are not available.
+        #[default]
+        Nobody = "nobody",
+    }
 }

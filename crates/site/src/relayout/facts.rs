@@ -1,7 +1,6 @@
 //! A table, and what hangs on it.
 
-use super::RelayoutError;
-use crate::server::{Control, Rows, literal};
+use crate::server::{Control, Rows, TargetError, literal};
 use serde::Serialize;
 
 /// A table, and what hangs on it.
@@ -140,6 +139,44 @@ pub(super) fn named(name: &str) -> String {
 
 fn first(rows: Rows) -> Vec<String> {
     rows.rows.into_iter().filter_map(|row| row.into_iter().next()?).collect()
+}
+
+// Why a table is not built anew.
+
+/// Why a table is not built anew.
+#[derive(Debug, thiserror::Error)]
+pub enum RelayoutError {
+    #[error(transparent)]
+    Server(#[from] TargetError),
+    #[error("the target names no database")]
+    NoDatabase,
+    #[error("a table has no name")]
+    NoName,
+    #[error("there is no table {0} in the database, or none that this account may read")]
+    NoTable(String),
+    #[error("table {table} {what}")]
+    Refused { table: String, what: String, hint: &'static str },
+    #[error("another client held table {table} for longer than {seconds} s; nothing was changed")]
+    Held { table: String, seconds: u32 },
+}
+
+impl RelayoutError {
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Server(error) => error.hint(),
+            Self::NoDatabase => Some("write it as mysql://user@host:port/DATABASE"),
+            Self::NoName => Some("write them as --tables item,author"),
+            Self::NoTable(_) => Some("SHOW TABLES lists them"),
+            Self::Refused { hint, .. } => Some(hint),
+            Self::Held { .. } => Some(
+                "SHOW FULL PROCESSLIST shows which client uses the table; run the same again once it is done",
+            ),
+        }
+    }
+
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Server(TargetError::Stopped))
+    }
 }
 
 #[cfg(test)]

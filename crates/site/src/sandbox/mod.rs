@@ -10,17 +10,13 @@
 //! of it, `registry` what stands on disk.
 
 mod binary;
-mod bootstrap;
 mod cgroup;
 mod config;
 mod diagnosis;
-mod disk;
 mod error;
-mod janitor;
 mod lifecycle;
 mod names;
 mod paths;
-mod process;
 mod proof;
 mod record;
 mod registry;
@@ -29,15 +25,13 @@ mod startup;
 
 pub use binary::check_server;
 pub use cgroup::{Cgroup, Limited, try_limit};
-pub use disk::DiskLimit;
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
 pub use paths::default_home;
-pub use process::ProcessId;
-pub use proof::try_disk;
+pub use proof::{DiskLimit, try_disk};
+pub use record::ProcessId;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

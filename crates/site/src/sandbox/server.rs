@@ -1,19 +1,24 @@
 //! The server's process is started, and its end is noticed.
 
-use super::binary::program;
-use super::paths::Paths;
-use super::process::ProcessId;
+use super::binary::{ServerBinary, program};
+use super::diagnosis::{Log, diagnose};
+use super::error::Failure;
+use super::paths::{Paths, write_private};
+use super::record::{ProcessId, USER};
 use super::{CpuSet, Lifetime, SandboxError};
+use crate::server::Flavor;
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::{Birth, user};
+use evenkeel_os::stop::Stop;
+use evenkeel_os::{Birth, free_bytes, user};
 use std::fs::{File, OpenOptions};
-use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+use std::{fs, io};
 
 pub(super) struct Launch<'a> {
     pub binary: &'a Path,
@@ -152,4 +157,139 @@ pub(super) fn without_server_variables(command: &mut Command) {
 pub(super) fn open_log(path: &Path) -> Result<File, SandboxError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true).mode(0o600).open(path).map_err(SandboxError::io("open", path))
+}
+
+// A new data directory is made by the server itself.
+
+/// System tables, undo and temporary table spaces of an empty server, with room to work; the redo log, which
+/// is created in full size, comes on top.
+const NEW_MIB: u64 = 172;
+
+/// What a server on existing data needs to start: its temporary table space.
+const EXISTING_MIB: u64 = 32;
+
+/// Refuses to begin what would end in a full disk.
+pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
+    let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB + (redo_log_bytes >> 20) };
+    let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
+    let free_mib = free >> 20;
+    match free_mib >= needed_mib {
+        true => Ok(()),
+        false => Err(SandboxError::NoSpace { path: paths.dir.clone(), free_mib, needed_mib }),
+    }
+}
+
+/// Creates the data directory, under another name until it is complete: what was interrupted is never taken for a data
+/// directory.
+pub(super) fn bootstrap(
+    paths: &Paths,
+    binary: &ServerBinary,
+    password: &str,
+    stop: &Stop,
+) -> Result<(), SandboxError> {
+    remove_interrupted(paths);
+    let new = paths.dir.join(format!("data.new.{}", std::process::id()));
+    let log = Log::whole(&paths.bootstrap_log());
+    let _ = fs::remove_file(paths.bootstrap_log());
+    fs::create_dir(&new).map_err(SandboxError::io("create", &new))?;
+    let outcome =
+        command(paths, binary, &new).and_then(|command| run(command, paths, stop)).and_then(|status| {
+            match status.success() {
+                true => write_init_sql(paths, binary.version.flavor, password),
+                false => Err(SandboxError::Server {
+                    name: paths.name.clone(),
+                    failure: diagnose(&log.text(), 0).unwrap_or(Failure::Bootstrap(status.to_string())),
+                    log: log.errors(),
+                }),
+            }
+        });
+    let outcome =
+        outcome.and_then(|()| fs::rename(&new, paths.data()).map_err(SandboxError::io("rename", &new)));
+    let _ = match &outcome {
+        Ok(()) => fs::remove_file(paths.bootstrap_log()),
+        Err(_) => fs::remove_dir_all(&new),
+    };
+    let _ = fs::remove_file(paths.init_sql().with_extension("system"));
+    outcome
+}
+
+fn remove_interrupted(paths: &Paths) {
+    let Ok(entries) = fs::read_dir(&paths.dir) else { return };
+    for entry in entries.flatten() {
+        if entry.file_name().to_string_lossy().starts_with("data.new.") {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// MariaDB reads the SQL of its system tables, MySQL has them built in. Until the first start root has no password: nobody else
+/// can reach the server, since it does not listen.
+fn command(paths: &Paths, binary: &ServerBinary, data: &Path) -> Result<Command, SandboxError> {
+    let mut command = program(&binary.path);
+    command.current_dir(&paths.dir).arg(option("--defaults-file=", &paths.my_cnf()));
+    command.arg(option("--datadir=", data)).args(is_root().then_some("--user=root")).stdin(Stdio::null());
+    match binary.version.flavor {
+        Flavor::MySql => command.arg("--initialize-insecure"),
+        Flavor::MariaDb => command.arg("--bootstrap").stdin(system_sql(paths, binary)?),
+    };
+    Ok(command)
+}
+
+/// All SQL of MariaDB's system tables, as a file to read from.
+fn system_sql(paths: &Paths, binary: &ServerBinary) -> Result<File, SandboxError> {
+    let mut sql = b"CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket = NULL;\n".to_vec();
+    for path in binary.system_tables()? {
+        sql.extend(fs::read(&path).map_err(SandboxError::io("read", &path))?);
+    }
+    let path = paths.init_sql().with_extension("system");
+    fs::write(&path, sql).map_err(SandboxError::io("write", &path))?;
+    File::open(&path).map_err(SandboxError::io("read", &path))
+}
+
+fn option(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut option = std::ffi::OsString::from(name);
+    option.push(path);
+    option
+}
+
+fn run(mut command: Command, paths: &Paths, stop: &Stop) -> Result<ExitStatus, SandboxError> {
+    let log = open_log(&paths.bootstrap_log())?;
+    let errors = log.try_clone().map_err(SandboxError::io("open", &paths.bootstrap_log()))?;
+    without_server_variables(&mut command);
+    command.stdout(log).stderr(errors).process_group(0);
+    let program = PathBuf::from(command.get_program());
+    let mut child = command.spawn().map_err(SandboxError::io("start", &program))?;
+    loop {
+        if let Some(status) = child.try_wait().map_err(SandboxError::io("wait for", &program))? {
+            return Ok(status);
+        }
+        if stop.is_set() {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(SandboxError::Stopped { name: paths.name.clone() });
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What the first start executes before it takes connections.
+fn write_init_sql(paths: &Paths, flavor: Flavor, password: &str) -> Result<(), SandboxError> {
+    let mut sql = String::from(match flavor {
+        Flavor::MariaDb => {
+            "DELETE FROM mysql.global_priv WHERE User = '' OR (User = 'root' AND Host <> 'localhost');\n\
+             DELETE FROM mysql.proxies_priv WHERE Host <> 'localhost';\n\
+             FLUSH PRIVILEGES;\n\
+             ALTER USER root@localhost IDENTIFIED VIA unix_socket;\n"
+        }
+        Flavor::MySql => {
+            "INSTALL PLUGIN auth_socket SONAME 'auth_socket.so';\n\
+             ALTER USER root@localhost IDENTIFIED WITH auth_socket;\n"
+        }
+    });
+    for host in ["localhost", "127.0.0.1"] {
+        sql += &format!("CREATE USER IF NOT EXISTS '{USER}'@'{host}' IDENTIFIED BY '{password}';\n");
+        sql += &format!("GRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH GRANT OPTION;\n");
+    }
+    let path = paths.init_sql();
+    write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))
 }

@@ -3,7 +3,6 @@
 mod capacity;
 mod connect;
 mod control;
-mod error;
 mod grants;
 mod local;
 mod lock_wait;
@@ -12,27 +11,22 @@ mod preflight;
 mod sentry;
 mod session;
 mod status;
-mod text;
-mod tls;
 mod url;
 mod version;
 
 pub use capacity::{Capacity, capacity, file_limit};
 pub use control::{Cell, Control, HangUp, RowTaker, Rows};
-pub use error::TargetError;
+pub use evenkeel_os::address::Address;
+use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, TlsError, TlsSetup};
 pub use local::Local;
 pub use lock_wait::{LockWait, on_lock_wait};
 pub use preflight::{Needs, Problem, has_privilege, preflight};
 pub use session::Outcome;
 pub use status::StatusOf;
-pub use text::{literal, quoted};
-pub use url::without_password;
-pub use version::{Flavor, ServerVersion};
-
-pub use evenkeel_os::address::Address;
-
 use std::fmt;
 use std::path::PathBuf;
+pub use url::without_password;
+pub use version::{Flavor, ServerVersion, TargetError};
 
 /// Whether the connection is encrypted, in the clients' own words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,4 +78,38 @@ impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Target({self})")
     }
+}
+
+impl Target {
+    /// How to start TLS with it. Who names a certificate authority wants at least its signature checked, also where he does
+    /// without TLS if need be.
+    ///
+    /// # Errors
+    /// Authorities cannot be read, or the host has a name that no certificate can be for.
+    pub fn tls_setup(&self) -> Result<TlsSetup, TlsError> {
+        let mode = match self.tls {
+            TlsMode::VerifyIdentity => BackendMode::VerifyIdentity,
+            TlsMode::Disabled | TlsMode::Preferred | TlsMode::Required => BackendMode::Required,
+        };
+        let host = match &self.address {
+            Address::Tcp { host, .. } => host,
+            Address::Unix(_) => "localhost",
+        };
+        let backend = BackendTls { mode: Some(mode), authorities: self.tls_ca.clone() };
+        TlsSetup::new(&ClientTls::default(), &backend, host)
+    }
+}
+
+// Names and values as they stand in a statement.
+
+pub fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// A text as a value that no mode of the server reads as anything else: in hexadecimal digits.
+pub fn literal(text: &[u8]) -> String {
+    if text.is_empty() {
+        return "''".to_owned();
+    }
+    text.iter().fold("0x".to_owned(), |digits, byte| digits + &format!("{byte:02x}"))
 }

@@ -1,7 +1,7 @@
 //! The disk of a sandbox is held back while its server is up, and not while that starts or ends.
 
 use super::Sandbox;
-use crate::sandbox::{DiskLimit, Events, SandboxError, SandboxEvent, disk, proof};
+use crate::sandbox::{DiskLimit, Events, SandboxError, SandboxEvent, proof};
 
 impl Sandbox {
     /// Tries the limit of the disk before the first server runs under it, once since the start of the machine.
@@ -20,7 +20,7 @@ impl Sandbox {
     pub(super) fn hold_disk(&self, limit: DiskLimit) -> Result<(), SandboxError> {
         match self.record.disk.is_none() {
             true => Ok(()),
-            false => disk::set(self.groups.groups(), &self.paths.data(), limit),
+            false => proof::set(self.groups.groups(), &self.paths.data(), limit),
         }
     }
 }

@@ -3,33 +3,28 @@
 mod copied;
 mod disk;
 mod ports;
-mod stopped;
 mod view;
 
 use crate::copy::Snapshot;
 use crate::sandbox::binary::ServerBinary;
-use crate::sandbox::bootstrap::{bootstrap, check_space};
 use crate::sandbox::cgroup::{Groups, Limits};
 use crate::sandbox::config::{Config, checked, redo_log_bytes};
 use crate::sandbox::diagnosis::{Log, adjustments, rotate};
 use crate::sandbox::error::Failure;
-use crate::sandbox::janitor;
 use crate::sandbox::paths::{Lock, Paths};
-use crate::sandbox::process::{ProcessId, server_with};
-use crate::sandbox::record::Record;
-use crate::sandbox::server::{Launch, Server};
+use crate::sandbox::record::{ProcessId, Record, server_with};
+use crate::sandbox::server::{Launch, Server, bootstrap, check_space};
 use crate::sandbox::startup::Startup;
-use crate::sandbox::{CpuSet, DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use crate::sandbox::{CpuSet, DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, startup};
 use crate::server::ServerVersion;
 use crate::survivor::Survivor;
-use copied::{copy_data, password};
+use copied::{copy_data, load_stopped, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
 use ports::{free_port, is_free};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
-use stopped::load_stopped;
 
 /// A clean shutdown writes every dirty page; a large pool on a slow disk takes its time.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(120);
@@ -269,7 +264,7 @@ impl Sandbox {
         // From here on dropping the value ends the server.
         self.server = Some(server);
         self.outlives = false;
-        let janitor = janitor::hire(id, self.groups.groups());
+        let janitor = startup::hire(id, self.groups.groups());
         self.janitor = Some(janitor.map_err(SandboxError::io("start", Path::new("/bin/sh")))?);
         self.record.set_running(Some(id), self.groups.groups());
         self.record.save(&self.paths)?;

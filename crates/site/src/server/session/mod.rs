@@ -6,19 +6,21 @@
 
 mod answer;
 mod error;
-mod execute;
-mod open;
 mod prepared;
 
+use crate::server::{Address, Target, TlsMode};
 pub(super) use answer::EachRow;
 pub use answer::Outcome;
-pub(super) use error::SessionError;
-
 use answer::Taking;
+pub(super) use error::SessionError;
 use evenkeel_os::{Cable, Channel};
-use evenkeel_wire::{Expect, ResponseReader, Row, command, packet};
-use prepared::Prepared;
-use std::io::{self, ErrorKind, Read, Write};
+use evenkeel_wire::{
+    Account, CapabilityFlags, Encryption, Expect, Login, LoginStep, Parameter, ProtocolError, ResponseReader,
+    Row, command, login, packet,
+};
+use prepared::{Handle, Prepared};
+use std::io;
+use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
 
 /// Bytes read, and bytes of a file sent, at once.
@@ -181,3 +183,96 @@ fn read(source: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usiz
 
 #[cfg(test)]
 mod tests;
+
+impl Session {
+    /// Prepares a statement, unless it is; the one that was used longest ago goes where there are many.
+    pub fn prepare(&mut self, sql: &str) -> Result<Handle, SessionError> {
+        if let Some(handle) = self.prepared.find(sql) {
+            return Ok(handle);
+        }
+        if let Some(oldest) = self.prepared.make_room() {
+            command::close(&mut self.out, oldest.statement);
+        }
+        let sequence = command::prepare(&mut self.out, sql.as_bytes());
+        let outcome = self.ask(Expect::Prepared, sequence, Taking::new(None))?;
+        let handle = outcome.prepared.ok_or(ProtocolError::Malformed("answer to a preparation"))?;
+        self.prepared.keep(sql, handle);
+        Ok(handle)
+    }
+
+    /// Makes a prepared statement; `each` gets the rows of its first result.
+    pub fn execute(
+        &mut self,
+        sql: &str,
+        parameters: &[Parameter<'_>],
+        each: Option<EachRow<'_>>,
+    ) -> Result<Outcome, SessionError> {
+        let handle = self.prepare(sql)?;
+        let (expected, found) = (usize::from(handle.parameters), parameters.len());
+        if expected != found {
+            return Err(SessionError::Parameters { expected, found });
+        }
+        let sequence = command::execute(&mut self.out, handle.statement, parameters.iter().copied());
+        self.ask(Expect::Binary, sequence, Taking::new(each))
+    }
+}
+
+// A login makes a session of a connected channel.
+
+impl Session {
+    /// Logs in over a channel that is connected.
+    pub fn open(mut channel: Channel, target: &Target) -> Result<Self, SessionError> {
+        let mut login = Login::new(account(target), reach(target), encryption(target)).with_local_files();
+        let (mut inbox, mut out) = (vec![0; PIECE].into_boxed_slice(), Vec::new());
+        loop {
+            let count = receive(&mut channel, &mut inbox)?;
+            match login.feed(&mut &inbox[..count], &mut out)? {
+                LoginStep::Done => return Ok(Self::of(channel, inbox, &login)),
+                LoginStep::Continue => {}
+                LoginStep::StartTls => {
+                    send(&mut channel, &mut out)?;
+                    channel.start_tls(&target.tls_setup()?)?;
+                    login.tls_started(&mut out)?;
+                }
+            }
+            send(&mut channel, &mut out)?;
+        }
+    }
+
+    fn of(channel: Channel, inbox: Box<[u8]>, login: &Login) -> Self {
+        let deprecate_eof = login.capabilities().contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+        Self {
+            channel,
+            id: login.greeting().connection,
+            reader: ResponseReader::new(deprecate_eof, ROW_MAX).with_names(),
+            inbox,
+            out: Vec::new(),
+            prepared: Prepared::default(),
+            warnings: 0,
+            is_over: false,
+        }
+    }
+}
+
+fn account(target: &Target) -> Account {
+    Account {
+        user: target.user.clone(),
+        password: target.password.clone().unwrap_or_default(),
+        database: target.database.clone(),
+    }
+}
+
+fn reach(target: &Target) -> login::Channel {
+    match target.address {
+        Address::Tcp { .. } => login::Channel::Network,
+        Address::Unix(_) => login::Channel::Local,
+    }
+}
+
+fn encryption(target: &Target) -> Encryption {
+    match (&target.address, target.tls) {
+        (Address::Unix(_), _) | (_, TlsMode::Disabled) => Encryption::Never,
+        (_, TlsMode::Preferred) => Encryption::IfOffered,
+        (_, TlsMode::Required | TlsMode::VerifyIdentity) => Encryption::Always,
+    }
+}
