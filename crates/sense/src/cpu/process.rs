@@ -1,10 +1,14 @@
 //! /proc/PID/stat has the CPU time of a process over all its threads.
 
-use super::CpuSet;
-use super::reading::CpuReading;
+use crate::error::SenseError;
 use crate::text;
 use evenkeel_core::Nanos;
+use evenkeel_os::cpu::{Affinity, CPUS_MAX};
 use evenkeel_os::usage::{process_cpu, tick};
+use std::collections::{BTreeSet, btree_set};
+use std::fmt;
+use std::iter::Copied;
+use std::str::FromStr;
 
 /// What /proc/PID/stat says that we need. Times are in ticks and contain ended threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +69,121 @@ fn reading(stat: &ProcessStat, clock: Option<Nanos>, tick: Nanos, capacity: f64)
     })
 }
 
+// A reading is the CPU time that a domain has used until one instant.
+
+/// CPU time counted until one instant, from an origin that only another reading of the same domain shares.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CpuReading {
+    /// All time that the domain ran: user, nice, system and interrupts.
+    pub busy: Nanos,
+    pub user: Option<Nanos>,
+    /// In user code of lowered priority.
+    pub nice: Option<Nanos>,
+    pub system: Option<Nanos>,
+    /// In interrupts, hard and soft.
+    pub irq: Option<Nanos>,
+    /// Idle while a disk was waited for. The kernel knows this of CPUs alone, and only roughly.
+    pub iowait: Option<Nanos>,
+    /// Ready to run while the hypervisor ran somebody else; known of CPUs alone.
+    pub steal: Option<Nanos>,
+    /// Idle with nothing to wait for; known of CPUs alone.
+    pub idle: Option<Nanos>,
+    /// Number of CPUs' worth of time that the domain may use.
+    pub capacity: f64,
+    /// The step in which `busy` is counted. Where that is a nanosecond or a microsecond, the kernel still
+    /// brings a thread that runs undisturbed up to date only at its scheduler's ticks, every 1 to 10 ms.
+    pub resolution: Nanos,
+    /// Tells a process from a later one with the same number: its start, in ticks from the boot.
+    pub incarnation: u64,
+}
+
+// A set of CPUs is written in the kernel's own notation.
+
+/// A set of CPUs, `0-3,8`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CpuSet(BTreeSet<u32>);
+
+impl CpuSet {
+    /// Those that a process (its first thread) may run on: online, in its cpuset and in its mask; `None` where it is gone.
+    pub(crate) fn of_process(pid: u32) -> Option<Self> {
+        Affinity::of_process(pid).map(|affinity| affinity.cpus().collect())
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether this one is among them.
+    pub fn contains(&self, cpu: u32) -> bool {
+        self.0.contains(&cpu)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+}
+
+impl<'a> IntoIterator for &'a CpuSet {
+    type Item = u32;
+    type IntoIter = Copied<btree_set::Iter<'a, u32>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<u32> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
+        Self(cpus.into_iter().filter(|&cpu| cpu < CPUS_MAX).collect())
+    }
+}
+
+impl FromStr for CpuSet {
+    type Err = SenseError;
+
+    /// `0-3,8`; empty text is the empty set, as in the kernel's files.
+    fn from_str(text: &str) -> Result<Self, SenseError> {
+        let refused = || SenseError::CpuSet { text: text.to_owned(), limit: CPUS_MAX };
+        let mut cpus = BTreeSet::new();
+        for part in text.split(',').map(str::trim).filter(|_| !text.trim().is_empty()) {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let bounds = (first.parse::<u32>().map_err(|_| refused())?, last.parse().map_err(|_| refused())?);
+            if bounds.0 > bounds.1 || bounds.1 >= CPUS_MAX {
+                return Err(refused());
+            }
+            cpus.extend(bounds.0..=bounds.1);
+        }
+        Ok(Self(cpus))
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.iter().peekable();
+        let mut separator = "";
+        while let Some(first) = rest.next() {
+            let mut last = first;
+            while let Some(next) = rest.next_if_eq(&(last + 1)) {
+                last = next;
+            }
+            write!(out, "{separator}{first}")?;
+            if last > first {
+                write!(out, "-{last}")?;
+            }
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +209,24 @@ mod tests {
         let stat = ProcessStat::parse(ODD_NAME).expect("a process");
         let reading = reading(&stat, None, Nanos::from_millis(10), 2.0).expect("a reading");
         assert_eq!((reading.busy, reading.resolution), (Nanos::from_millis(100), Nanos::from_millis(10)));
+    }
+
+    #[test]
+    fn a_list_is_read_and_written_as_the_kernel_does() {
+        for (text, written, len) in
+            [("0", "0", 1), ("0-3,8\n", "0-3,8", 5), ("3,1,2", "1-3", 3), ("", "", 0), ("5-5, 7", "5,7", 2)]
+        {
+            let set: CpuSet = text.parse().expect(text);
+            assert_eq!((set.to_string().as_str(), set.len()), (written, len), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_refused_with_its_text() {
+        for text in ["a", "3-1", "1,,2", "-1", "0-8192", "4294967295", "1-", "0-4294967295"] {
+            let error = text.parse::<CpuSet>().expect_err(text);
+            assert!(error.to_string().contains(text), "{error}");
+        }
+        crate::garbage::damaged("0-3,8,10-11", |text| text.parse::<CpuSet>());
     }
 }

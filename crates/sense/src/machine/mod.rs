@@ -1,12 +1,9 @@
 //! The manifest describes the environment of a run, for somebody who wants the same figures again.
 
-mod processor;
-mod storage;
-
-pub use storage::Storage;
-
-use crate::cpu::{self, CpuSet};
-use crate::text;
+use crate::cpu::CpuSet;
+use crate::disk::Device;
+use crate::mounts::Mount;
+use crate::{cpu, text};
 use evenkeel_os::cpu::hypervisor_signature;
 use std::path::Path;
 
@@ -54,7 +51,7 @@ impl Machine {
         let memory = text::read("/proc/meminfo").unwrap_or_default();
         let bytes = |key| text::number(&memory, key).and_then(|kib| kib.checked_mul(1024));
         Self {
-            processor: processor::model(&processors),
+            processor: model(&processors),
             cpus: cpu::online(),
             governor: text::read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             hypervisor: Hypervisor::read(&processors),
@@ -123,6 +120,61 @@ fn parse_load(line: &str) -> Option<[f64; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
+// A data directory lies on a file system and a device, which are found here.
+
+/// File system and device below a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storage {
+    /// `ext4`, `xfs`, `overlay`, `tmpfs` ...
+    pub file_system: String,
+    /// Options of the mount and of the file system, each once: `rw,noatime,discard` say.
+    pub options: String,
+    /// What is mounted there, a device file mostly.
+    pub source: String,
+    /// The block device; `None` where no single one holds the path.
+    pub device: Option<Device>,
+}
+
+impl Storage {
+    /// Of a path; of what does not exist, of the nearest folder above. `None` without /proc.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let path = crate::disk::existing(path)?;
+        let mut storage = Self::find(&path, &Mount::all())?;
+        storage.device = Device::of_path(&path);
+        Some(storage)
+    }
+
+    fn find(path: &Path, mounts: &[Mount]) -> Option<Self> {
+        let mount = Mount::of(mounts, path)?;
+        Some(Self {
+            file_system: mount.file_system.clone(),
+            options: merge(&mount.options, &mount.super_options),
+            source: mount.source.clone(),
+            device: None,
+        })
+    }
+}
+
+/// Options of both kinds. A read-only mount of a writable file system is read-only.
+fn merge(mount: &str, file_system: &str) -> String {
+    let own: Vec<&str> = mount.split(',').collect();
+    let more =
+        file_system.split(',').filter(|word| !own.contains(word) && !matches!(*word, "rw" | "ro" | ""));
+    own.iter().copied().chain(more).collect::<Vec<_>>().join(",")
+}
+
+// /proc/cpuinfo describes the processors, and every architecture writes it in its own way.
+
+/// x86 has a name; others have another word for it, or (64-bit ARM) only the numbers of maker and part.
+fn model(text: &str) -> Option<String> {
+    let name = ["model name", "cpu model", "cpu", "uarch"].iter().find_map(|key| text::value(text, key));
+    let numbers = || {
+        let (maker, part) = (text::value(text, "CPU implementer")?, text::value(text, "CPU part")?);
+        Some(format!("ARM implementer {maker} part {part}"))
+    };
+    name.map(str::to_owned).or_else(numbers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,5 +187,20 @@ mod tests {
         assert!(machine.kernel.is_some() && machine.load_average.is_some());
         assert!(machine.storage.is_some());
         assert_eq!(Machine::read(None).storage, None);
+    }
+
+    const AMD: &str = include_str!("../../captured/cpuinfo-x86");
+    const ARM: &str = include_str!("../../captured/cpuinfo-arm64");
+
+    #[test]
+    fn an_architecture_with_names_gives_the_name() {
+        assert_eq!(model(AMD).as_deref(), Some("AMD EPYC 7763 64-Core Processor"));
+    }
+
+    #[test]
+    fn an_architecture_without_names_gives_numbers() {
+        assert_eq!(model(ARM).as_deref(), Some("ARM implementer 0x41 part 0xd0c"));
+        assert_eq!(model(""), None);
+        crate::garbage::damaged(AMD, model);
     }
 }

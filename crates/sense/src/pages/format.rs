@@ -1,7 +1,5 @@
 //! How the pages of a tablespace are written: their size and checksum, by the flags on its first page.
 
-use super::bytes::{u32_at, u64_at};
-
 /// Where the header of the tablespace begins on its first page, behind the header of every page.
 const SPACE_HEADER: usize = 38;
 /// Pages of the tablespace, by its header.
@@ -61,7 +59,7 @@ fn is_first(page: &[u8]) -> Result<(), Unreadable> {
     if page.len() < PAGE_BYTES_MIN {
         return not(format!("it has {} bytes, less than a page", page.len()));
     }
-    let (number, kind) = (u32_at(page, 4), super::bytes::u16_at(page, 24));
+    let (number, kind) = (u32_at(page, 4), u16_at(page, 24));
     if number != 0 || kind != FIRST_KIND {
         return not(format!(
             "its first page is of kind {kind} and number {number}, not of kind 8 and number 0"
@@ -104,6 +102,30 @@ fn original(flags: u32) -> Result<u32, Unreadable> {
         0 => DEFAULT,
         code => code,
     })
+}
+
+// Numbers in the bytes of a page, which are big-endian. What lies beyond the page is zero: a damaged page may point anywhere, and
+// whoever reads one checks what it says.
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let end = at.saturating_add(N);
+    bytes.get(at..end).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
+}
+
+pub(super) fn u8_at(bytes: &[u8], at: usize) -> u8 {
+    array::<1>(bytes, at)[0]
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(array(bytes, at))
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(array(bytes, at))
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(array(bytes, at))
 }
 
 #[cfg(test)]

@@ -6,31 +6,309 @@
 //! damaged or being written is refused as a whole: a file has all of its figures or none.
 //! Nobody may write meanwhile: files are those of a stopped server, or held by FLUSH TABLES ... FOR EXPORT.
 
-mod bytes;
-mod checksum;
 mod dictionary;
-mod error;
-mod extents;
 mod format;
-mod gather;
 mod held;
-mod kind;
-mod layout;
-mod links;
-mod page;
 mod read;
-mod rows;
 mod source;
 mod tally;
-#[cfg(test)]
-mod tests;
 mod walk;
 mod whole;
 
 pub use dictionary::{IndexName, Names};
-pub use error::PagesError;
 pub use format::Format;
 pub use held::holder;
-pub use kind::PageKind;
-pub use layout::{Broken, FILLS, Fault, IndexLayout, RangeCost, Tablespace};
 pub use read::read;
+pub use source::PagesError;
+pub use tally::{Broken, FILLS, Fault, IndexLayout, RangeCost, Tablespace};
+
+// Kinds of pages, counted under the names that innochecksum's summary has.
+
+/// What a page is for, by the number in its header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PageKind {
+    /// A page of an index.
+    Index,
+    UndoLog,
+    /// Which pages belong to which part of an index.
+    Inode,
+    /// Free pages of the change buffer.
+    ChangeBufferFree,
+    /// Never used, or not yet.
+    Allocated,
+    /// What of which page is in the change buffer.
+    ChangeBufferBitmap,
+    System,
+    /// State of all transactions.
+    TransactionSystem,
+    /// The first page of a tablespace.
+    SpaceHeader,
+    /// Which pages of the next extents are free.
+    Extents,
+    /// A value that is too long for the page of its row.
+    Blob,
+    /// The same of ROW_FORMAT=COMPRESSED.
+    CompressedBlob,
+    /// Packed by page compression.
+    PageCompressed,
+    /// The same, encrypted.
+    PageCompressedEncrypted,
+    /// None of these.
+    Other,
+}
+
+impl PageKind {
+    /// The kind by its number.
+    fn of(number: u16) -> Self {
+        match number {
+            17_855 | 17_854 | 18 => Self::Index,
+            2 => Self::UndoLog,
+            3 => Self::Inode,
+            4 => Self::ChangeBufferFree,
+            0 => Self::Allocated,
+            5 => Self::ChangeBufferBitmap,
+            6 => Self::System,
+            7 => Self::TransactionSystem,
+            8 => Self::SpaceHeader,
+            9 => Self::Extents,
+            10 => Self::Blob,
+            11 | 12 => Self::CompressedBlob,
+            34_354 => Self::PageCompressed,
+            37_401 => Self::PageCompressedEncrypted,
+            _ => Self::Other,
+        }
+    }
+
+    /// The same name that innochecksum's summary has.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Index => "Index page",
+            Self::UndoLog => "Undo log page",
+            Self::Inode => "Inode page",
+            Self::ChangeBufferFree => "Insert buffer free list page",
+            Self::Allocated => "Freshly allocated page",
+            Self::ChangeBufferBitmap => "Insert buffer bitmap",
+            Self::System => "System page",
+            Self::TransactionSystem => "Transaction system page",
+            Self::SpaceHeader => "File Space Header",
+            Self::Extents => "Extent descriptor page",
+            Self::Blob => "BLOB page",
+            Self::CompressedBlob => "Compressed BLOB page",
+            Self::PageCompressed => "Page compressed page",
+            Self::PageCompressedEncrypted => "Page compressed encrypted page",
+            Self::Other => "Other type of page",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, PageKind, PagesError, Tablespace, read};
+    use evenkeel_core::random::Seed;
+    use evenkeel_os::stop::Stop;
+    use std::fs;
+
+    const SIZE: usize = 4 << 10;
+    const NOBODY: u32 = u32::MAX;
+    const RANGE: f64 = 0.1;
+
+    /// Numbers that look random and are the same each time.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % end.max(1)
+        }
+
+        fn shuffle(&mut self, pages: &mut [u32]) {
+            (1..pages.len()).rev().for_each(|place| pages.swap(place, self.below(place + 1)));
+        }
+    }
+
+    fn put(page: &mut [u8], at: usize, bytes: &[u8]) {
+        page[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Sets the checksum right, as the server does before it writes a page.
+    fn seal(page: &mut [u8]) {
+        page.copy_within(20..24, SIZE - 8);
+        let sum = crc32c::crc32c(&page[..SIZE - 4]);
+        put(page, SIZE - 4, &sum.to_be_bytes());
+    }
+
+    fn page(number: u32, kind: u16, neighbours: (u32, u32)) -> Vec<u8> {
+        let mut page = vec![0; SIZE];
+        put(&mut page, 4, &number.to_be_bytes());
+        put(&mut page, 8, &neighbours.0.to_be_bytes());
+        put(&mut page, 12, &neighbours.1.to_be_bytes());
+        put(&mut page, 20, &7_u32.to_be_bytes());
+        put(&mut page, 24, &kind.to_be_bytes());
+        put(&mut page, 34, &9_u32.to_be_bytes());
+        page
+    }
+
+    /// A file of 512 pages: page 3 is the root of index 77, whose leaves lie in this order.
+    fn file(leaves: &[u32]) -> Vec<u8> {
+        let mut pages: Vec<Vec<u8>> = (0..512).map(|_| vec![0; SIZE]).collect();
+        let mut first = page(0, 8, (0, 0));
+        put(&mut first, 38, &9_u32.to_be_bytes());
+        put(&mut first, 46, &512_u32.to_be_bytes());
+        put(&mut first, 54, &0x13_u32.to_be_bytes());
+        pages[0] = first;
+        pages[3] = index_page(3, 1, (NOBODY, NOBODY), 2_000);
+        for (place, &number) in leaves.iter().enumerate() {
+            let at = |place: Option<usize>| place.and_then(|at| leaves.get(at)).copied().unwrap_or(NOBODY);
+            let neighbours = (at(place.checked_sub(1)), at(Some(place + 1)));
+            pages[number as usize] = index_page(number, 0, neighbours, 1_982);
+        }
+        for page in pages.iter_mut().filter(|page| page.iter().any(|byte| *byte != 0)) {
+            seal(page);
+        }
+        pages.concat()
+    }
+
+    /// A page of index 77 on which rows take so many bytes.
+    fn index_page(number: u32, level: u16, neighbours: (u32, u32), used: u16) -> Vec<u8> {
+        let mut page = page(number, 17_855, neighbours);
+        put(&mut page, 40, &(120 + used + 50).to_be_bytes());
+        put(&mut page, 42, &0x8002_u16.to_be_bytes());
+        put(&mut page, 46, &50_u16.to_be_bytes());
+        put(&mut page, 54, &10_u16.to_be_bytes());
+        put(&mut page, 64, &level.to_be_bytes());
+        put(&mut page, 66, &77_u64.to_be_bytes());
+        page
+    }
+
+    fn read_bytes(bytes: &[u8]) -> Result<Tablespace, PagesError> {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t.ibd");
+        fs::write(&path, bytes).unwrap();
+        read(&path, RANGE, &Stop::default())
+    }
+
+    /// The bytes of a page of such a file, to change; the checksum is set right afterwards.
+    fn change(bytes: &mut [u8], page: u32, with: impl FnOnce(&mut [u8])) {
+        let page = &mut bytes[page as usize * SIZE..][..SIZE];
+        with(page);
+        seal(page);
+    }
+
+    fn sorted() -> Vec<u32> {
+        (100..300).collect()
+    }
+
+    #[test]
+    fn an_index_in_order_and_a_shuffled_one_are_told_apart() {
+        let found = read_bytes(&file(&sorted())).unwrap();
+        let index = &found.indexes[0];
+        assert_eq!(
+            (index.id, index.pages, index.levels, index.leaves, index.records),
+            (77, 201, 2, 200, 2_000)
+        );
+        assert_eq!((index.in_order, index.mean_jump), (Some(1.0), Some(1.0)));
+        assert!((index.fill - 0.5).abs() < 0.001 && index.fills[5] + index.fills[4] == 200, "{index:?}");
+        assert_eq!(found.kinds[&PageKind::Index], 201);
+        assert_eq!(found.kinds[&PageKind::Allocated], 310);
+        assert!(found.broken.is_empty());
+
+        let mut leaves = sorted();
+        Numbers(1).shuffle(&mut leaves);
+        let shuffled = read_bytes(&file(&leaves)).unwrap();
+        let index = &shuffled.indexes[0];
+        assert!(index.in_order.unwrap() < 0.05 && index.mean_jump.unwrap() > 30.0, "{index:?}");
+        assert!(index.range.unwrap().extents > found.indexes[0].range.unwrap().extents);
+    }
+
+    #[test]
+    fn a_broken_chain_is_named_with_its_pages_and_has_no_range() {
+        let mut bytes = file(&sorted());
+        change(&mut bytes, 150, |page| put(page, 12, &200_u32.to_be_bytes()));
+        let found = read_bytes(&bytes).unwrap();
+        assert_eq!(found.broken[0].fault, Fault::NotBack { page: 150, next: 200, back: 199 });
+        assert_eq!(found.indexes[0].range, None);
+    }
+
+    #[test]
+    fn a_free_page_belongs_to_no_index_and_may_be_damaged() {
+        let mut bytes = file(&sorted());
+        bytes[400 * SIZE..][..SIZE].copy_from_slice(&index_page(400, 0, (1, 2), 9));
+        // The bit of page 400: the second extent of 256 pages, each descriptor being 24 + 64 bytes long.
+        change(&mut bytes, 0, |page| page[150 + 88 + 24 + 144 * 2 / 8] = 1 << (144 * 2 % 8));
+        let found = read_bytes(&bytes).unwrap();
+        assert_eq!((found.indexes[0].pages, found.indexes[0].freed), (201, 1));
+    }
+
+    #[test]
+    fn what_is_damaged_cut_off_or_encrypted_has_no_figures() {
+        let whole = file(&sorted());
+        let mut flipped = whole.clone();
+        flipped[150 * SIZE + 1_000] ^= 1;
+        assert!(matches!(read_bytes(&flipped), Err(PagesError::Damaged { page: 150, .. })));
+        let mut moved = whole.clone();
+        moved.copy_within(150 * SIZE..151 * SIZE, 152 * SIZE);
+        assert!(matches!(read_bytes(&moved), Err(PagesError::Damaged { page: 152, .. })));
+        let cut = read_bytes(&whole[..300 * SIZE + 5]);
+        assert!(matches!(cut, Err(PagesError::Truncated { pages: 300, expected: 512, .. })));
+        let mut locked = whole.clone();
+        change(&mut locked, 150, |page| put(page, 0, &1_u32.to_be_bytes()));
+        assert!(matches!(read_bytes(&locked), Err(PagesError::Encrypted { page: 150, .. })));
+        for (at, cut) in [(0, 0), (0, 10), (5, SIZE)] {
+            assert!(
+                matches!(read_bytes(&whole[at..cut]), Err(PagesError::NotATablespace { .. })),
+                "{at} {cut}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_byte_changed_anywhere_ends_the_program_or_brings_a_figure_out_of_range() {
+        let whole = file(&sorted());
+        let mut numbers = Numbers(Seed(3).0);
+        for _ in 0..400 {
+            let mut bytes = whole.clone();
+            for _ in 0..3 {
+                let (page, at) = (numbers.below(512) as u32, numbers.below(200));
+                let value = numbers.below(256) as u8;
+                change(&mut bytes, [page, 0, 3, 150][numbers.below(4)], |page| page[at] = value);
+            }
+            let length = if numbers.below(4) == 0 { numbers.below(bytes.len()) } else { bytes.len() };
+            if let Ok(found) = read_bytes(&bytes[..length]) {
+                let is_share = |share: f64| (0.0..=1.0).contains(&share);
+                for index in &found.indexes {
+                    assert!(is_share(index.fill) && is_share(index.in_order.unwrap_or(0.0)), "{index:?}");
+                }
+                assert_eq!(found.kinds.values().sum::<u64>(), found.pages);
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_grows_or_is_written_while_it_is_read_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t.ibd");
+        let whole = file(&sorted());
+        let mut torn = whole.clone();
+        torn[150 * SIZE + 30] ^= 1;
+        fs::write(&path, &torn).unwrap();
+        // Somebody mends the page while it is read again: it is believed, and the file is said to have changed.
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(30));
+                fs::write(&path, &whole).unwrap();
+            });
+            read(&path, RANGE, &Stop::default())
+        });
+        assert!(matches!(outcome, Err(PagesError::Changed { .. })), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_stop_ends_the_reading() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t.ibd");
+        fs::write(&path, file(&sorted())).unwrap();
+        let stop = Stop::default();
+        stop.set();
+        assert!(read(&path, RANGE, &stop).unwrap_err().is_stop());
+    }
+}

@@ -1,14 +1,13 @@
 //! A tablespace from its beginning to its end.
 
-use super::error::PagesError;
-use super::extents::Extents;
-use super::format::Format;
-use super::gather::{Gathered, Odd};
-use super::layout::Tablespace;
-use super::page::Page;
-use super::source::Source;
-use super::tally::LEVELS_MAX;
+use super::format::{Format, u8_at, u32_at};
+use super::source::{PagesError, Source};
+use super::tally::{Broken, IndexLayout, LEVELS_MAX, Level, Levels, RangeCost, Tablespace};
+use super::walk::{Links, NO_LEVEL};
+use super::whole::{NOBODY, Page, is_copy};
+use super::{PageKind, walk};
 use evenkeel_os::stop::Stop;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bytes of one read: they fit the cache of a CPU, so that the checksum finds them there, and hold four of the largest pages.
@@ -78,5 +77,181 @@ impl Reading<'_> {
             Odd::Header => self.source.senseless(number),
             Odd::TooManyLevels => PagesError::TooManyLevels { path: self.path.into(), most: LEVELS_MAX },
         })
+    }
+}
+
+// Which pages are free, by the descriptors that stand before each stretch of a tablespace.
+
+/// Where descriptors begin on their page.
+const DESCRIPTORS: usize = 150;
+const BITS: usize = 24;
+/// The state of an extent that belongs to nobody.
+const FREE: u32 = 1;
+
+/// The descriptors of the stretch that is being read: as many pages as a page has bytes.
+#[derive(Debug, Default)]
+pub(super) struct Extents {
+    page: Vec<u8>,
+}
+
+impl Extents {
+    /// Whether this page has descriptors.
+    pub fn is_here(page: u64, format: Format) -> bool {
+        page.is_multiple_of(format.page_bytes as u64)
+    }
+
+    /// Takes the descriptors of a page, until the next one.
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.page.clear();
+        self.page.extend_from_slice(bytes);
+    }
+
+    /// Whether a page of this stretch is free, so that what stands on it is of the past.
+    pub fn is_free(&self, page: u64, format: Format) -> bool {
+        let within = (page % format.page_bytes as u64) as usize;
+        let pages = format.extent_pages() as usize;
+        let descriptor = DESCRIPTORS + within / pages * (BITS + pages / 4);
+        let bit = within % pages * 2;
+        let free = u8_at(&self.page, descriptor + BITS + bit / 8) >> (bit % 8) & 1 == 1;
+        u32_at(&self.page, descriptor + 20) == FREE || free
+    }
+}
+
+// What is kept of pages while they come by, and what follows from it when all have.
+
+/// Why a page ends the reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    /// The header of an index's page makes no sense.
+    Header,
+    /// More levels of indexes than are told apart.
+    TooManyLevels,
+}
+
+pub(super) struct Gathered {
+    format: Format,
+    pages: u64,
+    kinds: BTreeMap<PageKind, u64>,
+    copies: u64,
+    levels: Levels,
+    links: Links,
+}
+
+impl Gathered {
+    /// For a file of so many pages; `None` where there is no memory for its table.
+    pub fn new(format: Format, pages: u64) -> Option<Self> {
+        // A page has four bytes for the number of another one.
+        let room = u32::try_from(pages).ok()? as usize;
+        Some(Self {
+            format,
+            pages,
+            kinds: BTreeMap::new(),
+            copies: 0,
+            levels: Levels::default(),
+            links: Links::with_room(room)?,
+        })
+    }
+
+    /// Takes the next page of the file.
+    pub fn add(&mut self, number: u64, page: Page<'_>, free: bool) -> Result<(), Odd> {
+        *self.kinds.entry(page.kind()).or_default() += 1;
+        match self.level(number, page, free)? {
+            NO_LEVEL => self.links.push(NO_LEVEL, (NOBODY, NOBODY)),
+            level => self.links.push(level, (page.previous(), page.next())),
+        }
+        Ok(())
+    }
+
+    fn level(&mut self, number: u64, page: Page<'_>, free: bool) -> Result<u16, Odd> {
+        if page.kind() != PageKind::Index {
+            return Ok(NO_LEVEL);
+        }
+        if is_copy(number, page, self.format) {
+            self.copies += 1;
+            return Ok(NO_LEVEL);
+        }
+        match page.index() {
+            Some(header) if free => {
+                self.levels.add_freed(header).ok_or(Odd::TooManyLevels)?;
+                Ok(NO_LEVEL)
+            }
+            Some(header) => {
+                let neighbours = (page.previous(), page.next());
+                self.levels.add(number as u32, neighbours, header).ok_or(Odd::TooManyLevels)
+            }
+            None if free => Ok(NO_LEVEL),
+            None => Err(Odd::Header),
+        }
+    }
+
+    /// Goes through all chains, and says what was found. A range of keys reads `range` of an index.
+    pub fn finish(mut self, range: f64) -> Tablespace {
+        let mut broken = Vec::new();
+        let mut ranges = BTreeMap::new();
+        let mut counts = vec![0; self.pages.div_ceil(self.format.extent_pages()) as usize];
+        for (number, level) in (0..).zip(self.levels.all()) {
+            match walk::walk(&mut self.links, number, level) {
+                Err(fault) => broken.push(Broken { index: level.index, level: level.level, fault }),
+                Ok(()) if level.level == 0 => {
+                    let cost =
+                        walk::range(&self.links, level, range, self.format.extent_pages(), &mut counts);
+                    ranges.extend(cost.map(|cost| (level.index, cost)));
+                }
+                Ok(()) => {}
+            }
+        }
+        let indexes = indexes(self.levels.all(), &ranges);
+        let Self { format, pages, kinds, copies, .. } = self;
+        Tablespace { format, pages, kinds, copies, indexes, broken }
+    }
+}
+
+/// The indexes of these levels, by their numbers.
+fn indexes(levels: &[Level], ranges: &BTreeMap<u64, RangeCost>) -> Vec<IndexLayout> {
+    let mut found: BTreeMap<u64, IndexLayout> = BTreeMap::new();
+    for level in levels {
+        let index = found
+            .entry(level.index)
+            .or_insert_with(|| IndexLayout { id: level.index, ..IndexLayout::default() });
+        index.pages += level.pages;
+        index.freed += level.freed;
+        if level.pages > 0 {
+            index.levels = index.levels.max(level.level + 1);
+        }
+        if level.level == 0 {
+            add_leaves(index, level);
+            index.range = ranges.get(&level.index).copied();
+        }
+    }
+    found.into_values().filter(|index| index.pages > 0).collect()
+}
+
+fn add_leaves(index: &mut IndexLayout, leaves: &Level) {
+    let of = |number: f64, all: u64| (all > 0).then(|| number / all as f64);
+    index.leaves = leaves.pages;
+    index.records = leaves.records;
+    index.used_bytes = leaves.used;
+    index.fill = of(leaves.fill, leaves.pages).unwrap_or(0.0);
+    index.fills = leaves.fills;
+    index.in_order = of(leaves.adjacent as f64, leaves.followed);
+    index.mean_jump = of(leaves.jumps as f64, leaves.followed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_free_by_its_bit_or_with_its_whole_extent() {
+        let format = Format { page_bytes: 16 << 10, full_crc32: true, space: 1, pages: 1 };
+        let mut page = vec![0; 16 << 10];
+        page[DESCRIPTORS + BITS] = 0b0100;
+        page[DESCRIPTORS + 40 + 23] = 1;
+        let mut extents = Extents::default();
+        assert!(!extents.is_free(1, format));
+        extents.take(&page);
+        let free: Vec<u64> = (0..192).filter(|page| extents.is_free(*page, format)).collect();
+        assert_eq!(free, [1].into_iter().chain(64..128).collect::<Vec<_>>());
+        assert!(extents.is_free((16 << 10) + 1, format) && Extents::is_here(32 << 10, format));
     }
 }

@@ -1,10 +1,7 @@
 //! Whether a page can be believed, and why not.
 
-use super::bytes::u32_at;
-use super::checksum;
-use super::format::Format;
-use super::kind::PageKind;
-use super::page::Page;
+use super::PageKind;
+use super::format::{Format, u16_at, u32_at, u64_at};
 
 /// What a page is at first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +20,7 @@ pub(super) fn look(number: u64, page: Page<'_>, format: Format) -> Sight {
     if (number > 0 && page.is_empty()) || is_copy(number, page, format) {
         return Sight::Whole;
     }
-    if let Some(what) = checksum::fault(page.bytes, format) {
+    if let Some(what) = fault(page.bytes, format) {
         // Only encrypted pages have this field, and their checksum is another one.
         let has_key = !format.full_crc32 && number > 0 && u32_at(page.bytes, 26) != 0;
         return if has_key { Sight::Encrypted } else { Sight::Wrong(what) };
@@ -48,4 +45,171 @@ pub(super) fn is_copy(number: u64, page: Page<'_>, format: Format) -> bool {
     let buffer = format.extent_pages()..3 * format.extent_pages();
     let is_another = u64::from(page.number()) != number || page.space() != 0;
     format.space == 0 && buffer.contains(&number) && is_another && !page.is_empty()
+}
+
+// Whether a page is whole: its checksum, and the number of its last change at both ends.
+
+/// What is wrong with a page.
+fn fault(page: &[u8], format: Format) -> Option<&'static str> {
+    if format.full_crc32 { full(page) } else { original(page) }
+}
+
+/// MariaDB since 10.5: one checksum of all bytes before it.
+fn full(page: &[u8]) -> Option<&'static str> {
+    let end = page.len() - 4;
+    if u32_at(page, 20) != u32_at(page, end - 4) {
+        return Some("its header and trailer are of different changes");
+    }
+    (crc32c::crc32c(&page[..end]) != u32_at(page, end)).then_some("its checksum is wrong")
+}
+
+/// MySQL, and MariaDB before: a checksum at the beginning, by any of the three ways that servers had.
+fn original(page: &[u8]) -> Option<&'static str> {
+    /// What servers write that are told to use no checksums.
+    const NONE: u32 = 0xDEAD_BEEF;
+    let end = page.len() - 8;
+    if u32_at(page, 20) != u32_at(page, end + 4) {
+        return Some("its header and trailer are of different changes");
+    }
+    let (head, body) = (&page[4..26], &page[38..end]);
+    let stored = u32_at(page, 0);
+    let right = stored == NONE
+        || stored == crc32c::crc32c(head) ^ crc32c::crc32c(body)
+        || stored == fold(head).wrapping_add(fold(body));
+    (!right).then_some("its checksum is wrong")
+}
+
+/// InnoDB's own checksum before CRC-32, which MySQL 5.1 has.
+fn fold(bytes: &[u8]) -> u32 {
+    const FIRST: u32 = 1_463_735_687;
+    const SECOND: u32 = 1_653_893_711;
+    bytes.iter().fold(0, |fold: u32, &byte| {
+        let (mixed, byte) = (fold ^ u32::from(byte) ^ SECOND, u32::from(byte));
+        ((mixed << 8).wrapping_add(fold) ^ FIRST).wrapping_add(byte)
+    })
+}
+
+// One page: the header that all have, and that of pages of indexes.
+
+/// No page, where a page has no neighbour.
+pub(super) const NOBODY: u32 = u32::MAX;
+/// Where the header of an index's page begins.
+const INDEX_HEADER: usize = 38;
+/// Levels of an index at most, as the server has it.
+const LEVELS_MAX: u16 = 100;
+/// Where rows begin, in the old and the compact form of rows.
+const ROWS: [usize; 2] = [125, 120];
+/// What an empty page has at its end: checksum, and the two places of its directory.
+const END: usize = 8 + 4;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page<'a> {
+    pub bytes: &'a [u8],
+}
+
+/// What the header of an index's page says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IndexPage {
+    pub index: u64,
+    /// 0 for a leaf.
+    pub level: u16,
+    pub records: u16,
+    /// Bytes of rows that are not deleted.
+    pub used: u32,
+    /// Bytes that rows can have on an empty page.
+    pub room: u32,
+}
+
+impl Page<'_> {
+    pub fn number(self) -> u32 {
+        u32_at(self.bytes, 4)
+    }
+
+    /// The page before it in the order of keys.
+    pub fn previous(self) -> u32 {
+        u32_at(self.bytes, 8)
+    }
+
+    /// The page after it in the order of keys.
+    pub fn next(self) -> u32 {
+        u32_at(self.bytes, 12)
+    }
+
+    pub fn space(self) -> u32 {
+        u32_at(self.bytes, 34)
+    }
+
+    pub fn kind_number(self) -> u16 {
+        u16_at(self.bytes, 24)
+    }
+
+    pub fn kind(self) -> PageKind {
+        PageKind::of(self.kind_number())
+    }
+
+    /// Whether nothing was ever written to it.
+    pub fn is_empty(self) -> bool {
+        static NOTHING: [u8; super::format::PAGE_BYTES_MAX] = [0; super::format::PAGE_BYTES_MAX];
+        u64_at(self.bytes, 16) == 0 && NOTHING.get(..self.bytes.len()) == Some(self.bytes)
+    }
+
+    /// The header of an index's page; `None` where it makes no sense.
+    pub fn index(self) -> Option<IndexPage> {
+        let field = |at| u16_at(self.bytes, INDEX_HEADER + at);
+        let (top, heap, garbage, level) = (field(2) as usize, field(4), field(8) as usize, field(26));
+        let rows = ROWS[usize::from(heap >> 15)];
+        let used = top.checked_sub(rows)?.checked_sub(garbage)?;
+        let room = self.bytes.len().checked_sub(rows + END)?;
+        (used <= room && level < LEVELS_MAX).then_some(IndexPage {
+            index: u64_at(self.bytes, INDEX_HEADER + 28),
+            level,
+            records: field(16),
+            used: used as u32,
+            room: room as u32,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = 4 << 10;
+
+    fn page() -> Vec<u8> {
+        let mut page: Vec<u8> = (0..SIZE).map(|byte| (byte % 251) as u8).collect();
+        page.copy_within(20..24, SIZE - 4);
+        page
+    }
+
+    fn format(full_crc32: bool) -> Format {
+        Format { page_bytes: SIZE, full_crc32, space: 1, pages: 1 }
+    }
+
+    #[test]
+    fn any_of_the_original_checksums_is_right_and_a_flipped_byte_is_not() {
+        let sums = |page: &[u8]| {
+            let (head, body) = (&page[4..26], &page[38..SIZE - 8]);
+            let crc = crc32c::crc32c(head) ^ crc32c::crc32c(body);
+            [crc, fold(head).wrapping_add(fold(body)), 0xDEAD_BEEF]
+        };
+        for (way, stored) in sums(&page()).into_iter().enumerate() {
+            let mut page = page();
+            page[..4].copy_from_slice(&stored.to_be_bytes());
+            assert_eq!(fault(&page, format(false)), None, "{way}");
+            page[100] ^= 1;
+            assert_eq!(fault(&page, format(false)).is_some(), way < 2, "{way}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_which_half_is_of_another_change_is_torn() {
+        let mut page = page();
+        page.copy_within(20..24, SIZE - 8);
+        let sum = crc32c::crc32c(&page[..SIZE - 4]);
+        page[SIZE - 4..].copy_from_slice(&sum.to_be_bytes());
+        assert_eq!(fault(&page, format(true)), None);
+        page[21] ^= 1;
+        assert_eq!(fault(&page, format(true)), Some("its header and trailer are of different changes"));
+    }
 }
