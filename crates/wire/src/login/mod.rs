@@ -4,23 +4,20 @@
 //! there: greeting -> (TLS) -> answer -> (switch of plugin, more data) -> OK.
 
 mod capabilities;
-mod error;
-mod greeting;
 mod packets;
 mod plugin;
 mod proof;
 mod public_key;
 
-pub use capabilities::CapabilityFlags;
-pub use error::LoginError;
-pub use greeting::Greeting;
-pub use public_key::PublicKeyError;
-
+use crate::bytes::Reader;
 use crate::error::{ProtocolError, ServerError};
-use crate::packet::{self, PacketReader};
-use crate::response;
+use crate::packet::PacketReader;
+use crate::{packet, response};
+pub use capabilities::CapabilityFlags;
 use packets::Hello;
 use plugin::Answer;
+pub use plugin::LoginError;
+pub use public_key::PublicKeyError;
 
 /// Largest packet of a login; a public key has about 500 bytes.
 const PACKET_MAX: usize = 64 << 10;
@@ -271,3 +268,50 @@ fn wanted(account: &Account, local_files: bool) -> CapabilityFlags {
 
 #[cfg(test)]
 mod tests;
+
+// The first packet of a server.
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Greeting {
+    /// Version text, for example `11.4.2-MariaDB`.
+    pub version: String,
+    /// Number of the connection, which `KILL` takes.
+    pub connection: u32,
+    pub capabilities: CapabilityFlags,
+    /// Plugin it uses by default.
+    plugin: Vec<u8>,
+    /// Random bytes that the proof of the password contains.
+    nonce: Vec<u8>,
+}
+
+impl Greeting {
+    /// Reads protocol version 10, the only one since 1998.
+    pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
+        Self::read(Reader(payload)).ok_or(ProtocolError::Malformed("greeting"))
+    }
+
+    fn read(mut reader: Reader<'_>) -> Option<Self> {
+        if reader.u8()? != 10 {
+            return None;
+        }
+        // MariaDB puts this before its version for replicas that know nothing above 5.
+        let version = reader.until_zero()?;
+        let version = version.strip_prefix(b"5.5.5-").unwrap_or(version);
+        let version = String::from_utf8_lossy(version).into_owned();
+        let connection = reader.u32()?;
+        let mut nonce = reader.take(8)?.to_vec();
+        reader.u8()?;
+        let low = u32::from(reader.u16()?);
+        // Collation and status; the rest is missing in servers too old to be used.
+        reader.take(3)?;
+        let high = u32::from(reader.u16()?);
+        let nonce_length = usize::from(reader.u8()?);
+        reader.take(10)?;
+        let rest = reader.take(nonce_length.saturating_sub(8).max(13).min(reader.0.len()))?;
+        nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
+        // Some versions leave out the zero after the name.
+        let plugin = reader.until_zero().unwrap_or(reader.0).to_vec();
+        let capabilities = CapabilityFlags::from_bits_truncate(high << 16 | low);
+        Some(Self { version, connection, capabilities, plugin, nonce })
+    }
+}

@@ -1,8 +1,8 @@
 //! Proving the password.
 
-use super::error::LoginError;
+use super::public_key::PublicKeyError;
 use super::{proof, public_key};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, ServerError};
 
 pub(super) const NATIVE: &[u8] = b"mysql_native_password";
 const ED25519: &[u8] = b"client_ed25519";
@@ -96,4 +96,24 @@ fn masked(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     let mut masked = with_zero(password);
     masked.iter_mut().zip(nonce.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
     masked
+}
+
+// Why a login failed.
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoginError {
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    #[error("authentication plugin '{0}' is not supported")]
+    UnknownPlugin(String),
+    #[error("server offers no TLS")]
+    NoTls,
+    #[error("authentication plugin '{0}' sends the password as it is and needs TLS")]
+    NeedsTls(&'static str),
+    #[error("server {0} is too old")]
+    TooOld(String),
+    #[error("public key of the server: {0}")]
+    PublicKey(#[from] PublicKeyError),
 }

@@ -5,14 +5,10 @@
 //! left to the caller, who knows where it goes. Fixed newstyle with the option GO, and simple replies. TLS is asked for and
 //! answered here, and done by the caller.
 
-mod failure;
 mod handshake;
-mod reply;
 mod request;
 
-pub use failure::Failure;
 pub use handshake::{Export, Handshake, Step};
-pub use reply::Head;
 pub use request::{Command, Request, RequestReader};
 
 /// Longest name of an export, in bytes.
@@ -55,5 +51,99 @@ impl<'a> Reader<'a> {
     }
 }
 
+// Why a request was not done, in the numbers of the protocol.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Failure {
+    Permission = 1,
+    /// Input or output failed; also whatever has no number of its own.
+    Io = 5,
+    /// The server has no memory for it.
+    Memory = 12,
+    /// Not as the protocol or the disk is.
+    Invalid = 22,
+    NoSpace = 28,
+    /// Not possible on this disk.
+    Unsupported = 95,
+    Shutdown = 108,
+}
+
+impl Failure {
+    /// What a client is told of an error number of Linux.
+    pub fn of_errno(errno: i32) -> Self {
+        match errno {
+            // EPERM, EACCES, EROFS.
+            1 | 13 | 30 => Self::Permission,
+            12 => Self::Memory,
+            22 => Self::Invalid,
+            // EFBIG, ENOSPC, EDQUOT.
+            27 | 28 | 122 => Self::NoSpace,
+            95 => Self::Unsupported,
+            108 => Self::Shutdown,
+            _ => Self::Io,
+        }
+    }
+
+    pub fn code(self) -> u32 {
+        self as u32
+    }
+}
+
+// What stands before the bytes of an answer.
+
+const MAGIC: u32 = 0x6744_6698;
+
+/// The head of an answer, or all of it where it carries no bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head([u8; 16]);
+
+impl Head {
+    /// The bytes of a read follow where it was done.
+    pub fn new(cookie: u64, result: Result<(), Failure>) -> Self {
+        let mut head = [0; 16];
+        head[..4].copy_from_slice(&MAGIC.to_be_bytes());
+        head[4..8].copy_from_slice(&result.err().map_or(0, Failure::code).to_be_bytes());
+        head[8..].copy_from_slice(&cookie.to_be_bytes());
+        Self(head)
+    }
+
+    pub fn as_slice(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_repeats_the_name_of_its_request() {
+        let done = Head::new(0x0102_0304_0506_0708, Ok(()));
+        assert_eq!(done.as_slice(), [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(Head::new(1, Err(Failure::NoSpace)).as_slice()[4..8], [0, 0, 0, 28]);
+    }
+
+    #[test]
+    fn a_client_is_told_errors_in_the_numbers_of_the_protocol() {
+        let cases =
+            [(1, 1), (13, 1), (30, 1), (5, 5), (12, 12), (22, 22), (27, 28), (28, 28), (122, 28), (75, 5)];
+        for (errno, code) in cases.into_iter().chain([(95, 95), (108, 108), (61, 5), (0, 5), (-3, 5)]) {
+            assert_eq!(Failure::of_errno(errno).code(), code, "{errno}");
+        }
+    }
+
+    #[test]
+    fn a_handshake_holds_no_more_than_two_names() {
+        for length in [2 * NAME_MAX as u32, u32::MAX] {
+            let mut out = Vec::new();
+            let mut handshake = Handshake::start(&mut out);
+            let head = [&[0, 0, 0, 1][..], b"IHAVEOPT", &[0, 0, 0, 77], &length.to_be_bytes()].concat();
+            assert_eq!(handshake.take(&mut &head[..], &[], &mut out), Ok(Step::Wants));
+            for _ in 0..2 * NAME_MAX - 1 {
+                assert_eq!(handshake.take(&mut &[7][..], &[], &mut out), Ok(Step::Wants));
+                assert!(handshake.held() <= 2 * NAME_MAX, "{}", handshake.held());
+            }
+        }
+    }
+}

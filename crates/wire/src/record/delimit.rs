@@ -1,6 +1,6 @@
 //! A record of fixed width as a delimited line.
 
-use super::trim::trimmed;
+use super::field::trimmed;
 use super::{Blank, Charset, Field, Layout, RecordType, Reject, Trim, What, word};
 
 /// What stands for NULL.

@@ -1,7 +1,6 @@
 //! Where the fields of a record lie.
 
-use super::plan::Plan;
-use super::record_type::RecordType;
+use super::plan::{Plan, RecordType};
 use std::collections::BTreeSet;
 use std::ops::Range;
 

@@ -4,9 +4,9 @@
 //! It says no to every other one, which [`Layout::delimit`](super::Layout::delimit) then looks at byte by byte: whatever is
 //! refused is refused there, with its reason.
 
-use super::trim::trimmed;
-use super::word::{self, BLANKS};
-use super::{Blank, Check, Field, Kind, RecordType, Trim};
+use super::field::trimmed;
+use super::word::BLANKS;
+use super::{Blank, Check, Field, Kind, Trim, word};
 
 /// Bytes of a field that are looked at together.
 const WORD: usize = 16;
@@ -215,6 +215,37 @@ impl Judge {
             Self::Time => word::is_time(value, length),
             Self::OneOf(values) => values.contains(&value),
             Self::Elsewhere => false,
+        }
+    }
+}
+
+// One type of record: its fields, what tells it, and what names a record.
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordType {
+    /// Its name; that of the table or file that it goes to.
+    pub name: String,
+    /// The bytes that tell it, each as many as the layout looks at; empty where it is the only type.
+    pub is: Vec<Vec<u8>>,
+    /// Its fields in the order of their places; what lies between them is filler.
+    pub fields: Vec<Field>,
+    /// Indexes of the fields that name a record; empty where nothing does.
+    pub key: Vec<usize>,
+}
+
+impl RecordType {
+    /// Bytes of a record, without its line end.
+    pub fn length(&self) -> usize {
+        self.fields.last().map_or(0, Field::end)
+    }
+
+    /// Appends the key of a record: each value without its padding, and its length, so that no two keys run into one. Of a field within
+    /// which the record ends, what there is.
+    pub fn key_of(&self, record: &[u8], out: &mut Vec<u8>) {
+        for field in self.key.iter().filter_map(|index| self.fields.get(*index)) {
+            let value = field.value(record);
+            out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+            out.extend_from_slice(value);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! of), and it sets or removes TLS by what its own two legs do. Where only one leg has TLS, that one has a
 //! packet more, and the numbers of the packets differ by one until the login is over.
 
-use super::dialect::{Dialect, bit};
+use super::query::{Dialect, bit};
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
 use crate::packet;

@@ -8,7 +8,6 @@
 //! Bytes that are not the protocol give an error; the connection is then of no more use.
 
 mod command;
-mod dialect;
 mod frame;
 pub mod hello;
 mod kind;
@@ -17,8 +16,7 @@ mod query;
 mod reply;
 
 pub use command::{Command, CommandReader, HEAD_MAX, Step};
-pub use dialect::Dialect;
 pub use kind::{CommandKind, Expect};
 pub use proxy::put_proxy_header;
-pub use query::sql;
+pub use query::{Dialect, sql};
 pub use reply::{PENDING_MAX, Reply, ReplyReader};

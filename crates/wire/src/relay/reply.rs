@@ -1,8 +1,8 @@
 //! What a server sends back, in whatever pieces it arrives: where each reply ends, and how.
 
-use super::dialect::Dialect;
 use super::frame::Frame;
 use super::kind::{CommandKind, Expect};
+use super::query::Dialect;
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
 use crate::status;

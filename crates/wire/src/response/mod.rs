@@ -6,21 +6,18 @@
 
 mod columns;
 mod event;
-mod ok;
 mod packets;
-
-use columns::Columns;
-pub use event::{Event, Expect};
-pub use ok::Completion;
-pub(crate) use ok::parse_ok;
-use ok::{parse_end, parse_prepared};
-pub use packets::HEAD_BYTES;
 
 use crate::bytes::Reader;
 use crate::error::{ProtocolError, ServerError};
 use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
 use crate::row::Row;
 use crate::status;
+use columns::Columns;
+pub(crate) use event::parse_ok;
+pub use event::{Completion, Event, Expect};
+use event::{parse_end, parse_prepared};
+pub use packets::HEAD_BYTES;
 
 /// Most columns of a result whose rows are captured; the server's own limit.
 const COLUMNS_MAX: u64 = 4096;
