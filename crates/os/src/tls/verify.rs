@@ -1,8 +1,5 @@
 //! The certificate of a server is checked as the setup asks: not at all, by its authority, or by its name too.
 
-use super::error::{TlsError, file};
-use super::modes::{BackendMode, BackendTls};
-use super::pem::read_chain;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -11,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Authorities that a system trusts: where Debian, Red Hat, SUSE and Alpine, and their relatives, keep them.
@@ -134,4 +131,129 @@ impl ServerCertVerifier for AnyName {
         }
         schemes
     }
+}
+
+// Certificates are read from PEM files.
+
+/// The certificates of a file, of which there is at least one.
+pub(super) fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let read = || CertificateDer::pem_file_iter(path)?.collect::<Result<Vec<_>, _>>();
+    match read() {
+        Ok(chain) if chain.is_empty() => Err(file(path, io::Error::other("no certificate in it"))),
+        Ok(chain) => Ok(chain),
+        Err(error) => Err(file(path, io::Error::other(error))),
+    }
+}
+
+// What an operator asks of TLS on either side.
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsMode {
+    Disabled,
+    /// Where the other side can and wants to.
+    #[default]
+    Preferred,
+    Required,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    Files {
+        certificate: PathBuf,
+        key: PathBuf,
+    },
+    /// A key and a certificate of its own, made at the start and kept in memory.
+    SelfSigned,
+}
+
+/// TLS that the guard offers to its clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientTls {
+    pub mode: TlsMode,
+    /// Without one there is no TLS.
+    pub identity: Option<Identity>,
+}
+
+/// What the guard asks of its server, in the clients' own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendMode {
+    Disabled,
+    /// TLS where the client has it too and the server offers it; any certificate. Whoever sits between guard and server
+    /// can take the offer away.
+    Preferred,
+    /// TLS; the certificate is not checked, except for its signature where there are authorities.
+    Required,
+    /// TLS, and an authority has signed the certificate, for whatever name.
+    VerifyCa,
+    /// TLS, and an authority has signed the certificate for the name or the address by which the server is known here.
+    VerifyIdentity,
+}
+
+impl BackendMode {
+    pub const NAMES: [(&str, Self); 5] = [
+        ("disabled", Self::Disabled),
+        ("preferred", Self::Preferred),
+        ("required", Self::Required),
+        ("verify-ca", Self::VerifyCa),
+        ("verify-identity", Self::VerifyIdentity),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackendTls {
+    /// What is asked; where nobody says, [`BackendMode::VerifyIdentity`] with authorities and
+    /// [`BackendMode::Preferred`] without.
+    pub mode: Option<BackendMode>,
+    /// Authorities of which one has to have signed the server's certificate. Without them any certificate is taken,
+    /// which keeps out who listens, not who pretends to be the server; only [`BackendMode::VerifyIdentity`] asks the
+    /// system's then.
+    pub authorities: Option<PathBuf>,
+}
+
+impl BackendTls {
+    /// What is asked of the server.
+    ///
+    /// # Errors
+    /// Mode and authorities contradict each other.
+    pub fn mode(&self) -> Result<BackendMode, TlsError> {
+        use BackendMode::{Disabled, Preferred, VerifyCa, VerifyIdentity};
+        match (self.mode, &self.authorities) {
+            (None, Some(_)) => Ok(VerifyIdentity),
+            (None, None) => Ok(Preferred),
+            (Some(mode @ (Disabled | Preferred)), Some(_)) => Err(TlsError::Unchecked(mode.name())),
+            (Some(VerifyCa), None) => Err(TlsError::NoAuthorities),
+            (Some(mode), _) => Ok(mode),
+        }
+    }
+}
+
+// Why TLS cannot be set up.
+
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("{path}: {source}", path = path.display())]
+    File { path: PathBuf, source: io::Error },
+    #[error("TLS is required of clients, and no certificate is given")]
+    NoCertificate,
+    #[error("verify-ca towards the server, and no authorities are given")]
+    NoAuthorities,
+    #[error(
+        "authorities for the server's certificate are given, but mode {0} does not check it; hint: verify-identity or \
+         verify-ca"
+    )]
+    Unchecked(&'static str),
+    #[error("no certificate can be for the server's name {0:?}; hint: verify-ca")]
+    Name(String),
+    #[error("cannot make a certificate")]
+    NotMade,
+    #[error("TLS: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+pub(super) fn file(path: &Path, source: io::Error) -> TlsError {
+    TlsError::File { path: path.to_owned(), source }
 }
