@@ -1,10 +1,11 @@
 //! What standard output, the error stream and the terminal can show.
 
 use crate::progress::Mode;
-use crate::session::Session;
 use crate::table::Look;
+use evenkeel_os::stop::Stop;
 use evenkeel_os::terminal::size;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 /// Where nobody looks at a terminal, no column is dropped.
 const WIDE: usize = 200;
@@ -35,4 +36,23 @@ pub fn mode(session: &Session, json: bool) -> Mode {
 /// Columns and rows of the terminal; 80 and 24 where nobody says.
 pub fn console_size() -> (usize, usize) {
     size().unwrap_or((80, 24))
+}
+
+// What every command gets.
+
+/// What every command gets.
+pub struct Session {
+    /// Folder for sandboxes and studies.
+    pub home: PathBuf,
+    /// Results and errors only.
+    pub quiet: bool,
+    /// Set by Ctrl-C and SIGTERM.
+    pub stop: Stop,
+}
+
+impl Session {
+    /// Folder for studies.
+    pub fn runs_dir(&self, output: Option<&PathBuf>) -> PathBuf {
+        output.cloned().unwrap_or_else(|| self.home.join("runs"))
+    }
 }

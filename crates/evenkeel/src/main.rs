@@ -28,7 +28,6 @@ mod progress;
 mod published;
 mod report;
 mod server;
-mod session;
 mod share;
 mod signals;
 mod study;

@@ -1,11 +1,12 @@
 //! The disks that are served, how, and how clients see them.
 
-use super::{Backing, ShareError};
+use super::{Backing, Errno};
 use evenkeel_core::share::Costs;
 use evenkeel_os::Access;
 use evenkeel_os::address::Address;
 use evenkeel_wire::nbd::{Export, NAME_MAX};
 use rustls::ServerConfig;
+use std::io;
 use std::sync::Arc;
 
 pub struct DiskPlan {
@@ -60,4 +61,20 @@ pub(super) fn exports(disks: &[DiskPlan]) -> Result<Vec<Export>, ShareError> {
         });
     }
     Ok(exports)
+}
+
+// What keeps an engine from starting, and what ends it.
+
+#[derive(Debug, thiserror::Error)]
+pub enum ShareError {
+    #[error("cannot start the thread of the disks: {0}")]
+    Start(io::Error),
+    #[error("cannot listen at {address}: {source}")]
+    Listen { address: Address, source: io::Error },
+    #[error("disk {name:?}: the name is taken, empty or above {NAME_MAX} bytes")]
+    Name { name: String },
+    #[error("the thread of the disks ended: {0}")]
+    Ended(io::Error),
+    #[error("disk {name}: the last flush failed: {errno}")]
+    Flush { name: String, errno: Errno },
 }

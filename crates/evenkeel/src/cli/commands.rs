@@ -1,7 +1,6 @@
 //! The commands, and who does each.
 
-use super::number::whole_number;
-use super::{Cli, modes, short};
+use super::{Cli, modes, whole_number};
 use crate::command::{
     Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
     report, runs, sandbox, sense, share, size, study, workload,
@@ -69,7 +68,7 @@ pub enum Command {
 /// # Errors
 /// It asks for help, or is wrong: the exit code, with the text written.
 pub fn parse() -> Result<Cli<Command>, ExitCode> {
-    let given = short::short(short::filled(modes::strict(Cli::<Command>::command()))).try_get_matches();
+    let given = modes::short(modes::filled(modes::strict(Cli::<Command>::command()))).try_get_matches();
     given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {
         let error = modes::explained(error);
         let plain = error.render().to_string();

@@ -1,29 +1,26 @@
 //! `evenkeel load`: one run of load, without a study around it.
 
-mod flags;
 mod sessions;
 mod show;
 
 use super::{Session, mode};
 use crate::config::units;
-use crate::failed;
 use crate::failure::{FINDING, NOT_VALID, WithHint};
-use crate::out;
 use crate::progress::{ProgressEvent, ProgressEvents, View};
 use crate::server::place;
-use crate::signals;
+use crate::{failed, out, signals};
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::Stamp;
-use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, Protocol};
+use evenkeel_lab::load;
+use evenkeel_lab::load::{ArrivalPlan, LoadPhase, LoadPlan, Protocol};
 use evenkeel_os::clock::monotonic;
 use evenkeel_site::server::Control;
 use evenkeel_study::profile::{StudyEvent, announcement, load_caveats, outlived, writes};
+pub use sessions::Args;
 use std::process::ExitCode;
-
-pub use flags::Args;
 
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (plan, fewer, limit) = plan(session, args)?;

@@ -21,5 +21,4 @@ pub mod size;
 pub mod study;
 pub mod workload;
 
-pub use crate::console::{look, mode};
-pub use crate::session::Session;
+pub use crate::console::{Session, look, mode};

@@ -1,7 +1,9 @@
 //! A guard as a child process of our own binary, for whoever needs one beside a server of ours.
 
-use super::status::{self, Status};
-use crate::child::{self, DEADLINE, PATIENCE, Plan};
+use super::show;
+use super::show::Status;
+use crate::child;
+use crate::child::{DEADLINE, PATIENCE, Plan};
 use crate::clock::Clock;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -76,7 +78,7 @@ impl Child {
     /// # Errors
     /// It does not answer within some seconds, or has ended.
     pub fn status(&self) -> Result<Status> {
-        status::read(&self.metrics)
+        show::read(&self.metrics)
     }
 }
 

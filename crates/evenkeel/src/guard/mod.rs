@@ -5,7 +5,6 @@ pub mod journal;
 pub mod log;
 pub mod metrics;
 pub mod show;
-pub mod status;
 pub mod top;
 pub mod watch;
 

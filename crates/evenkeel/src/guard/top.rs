@@ -1,7 +1,8 @@
 //! The live view: what `evenkeel guard top` draws, from two readings of a guard.
 
-use super::status::{Signal, Status, Tenant};
-use crate::view::picture::{self, Frame, HISTORY_MAX, keep, number, seconds, spark, up};
+use super::show::{Signal, Status, Tenant};
+use crate::view::picture;
+use crate::view::picture::{Frame, HISTORY_MAX, keep, number, seconds, spark, up};
 use std::fmt::Write;
 
 #[derive(Clone, Debug, Default)]

@@ -1,18 +1,22 @@
 //! A study that goes on where it was stopped or killed, and what has to be kept for that.
 
-use super::line;
-use super::spec::{self, Study};
+use super::flags::Args;
+use super::spec;
+use super::spec::Study;
+use crate::cli::{Cli, modes};
 use crate::config::file;
+use crate::console::Session;
 use crate::failure::WithHint;
 use crate::server::place;
-use crate::session::Session;
 use crate::study::stored::check_command;
 use anyhow::{Context, Result, anyhow};
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Subcommand, error};
 use evenkeel_core::rates::RatePlan;
-use evenkeel_study::profile::{self as lab_study, StudyError};
+use evenkeel_study::profile::StudyError;
+use evenkeel_study::store::StudyFolder;
 use evenkeel_study::store::format::PlanFile;
-use evenkeel_study::store::{self, StudyFolder};
+use evenkeel_study::{profile as lab_study, store};
 use std::path::Path;
 
 /// Copy of the user's workload in the study's folder, so that a resumed study asks what it asked before.
@@ -30,7 +34,7 @@ pub fn study(
     check_command(&path, lab_study::NAME)?;
     let folder = StudyFolder::resume(&path)?;
     let plan = extended(&folder, repeats)?;
-    let args = line::read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {
+    let args = read(plan.command.iter().map(String::as_str)).map_err(|error| match error.kind() {
         ErrorKind::InvalidSubcommand => anyhow!("{} is not a profile", plan.id),
         _ => anyhow!("the stored command of {} cannot be read: {error}", plan.id),
     })?;
@@ -135,6 +139,29 @@ fn stranger(stored: &PlanFile, rates: &RatePlan) -> Option<f64> {
     let RatePlan::List(listed) = rates else { return None };
     let is_listed = |rate: f64| listed.iter().any(|own| (own / rate - 1.0).abs() < 1e-9);
     stored.cells.iter().map(|cell| cell.rate_per_s).find(|rate| !is_listed(*rate))
+}
+
+// A command line of `evenkeel profile`: the one that a study has kept, or one made of a study's file.
+
+/// The one command that such a line may name.
+#[derive(Debug, Subcommand)]
+enum Only {
+    /// Measure what load a server carries
+    Profile(Box<Args>),
+}
+
+/// The flags of a line, whose words are those behind the program's name.
+///
+/// # Errors
+/// Words that are no flags of a profile, or another command.
+pub fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> error::Result<Box<Args>> {
+    let line = std::iter::once("evenkeel").chain(words);
+    let Only::Profile(args) = Cli::from_arg_matches(&command().try_get_matches_from(line)?)?.command;
+    Ok(args)
+}
+
+fn command() -> clap::Command {
+    modes::profile(Cli::<Only>::command())
 }
 
 #[cfg(test)]

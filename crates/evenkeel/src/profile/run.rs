@@ -1,18 +1,15 @@
 //! A profile is measured, shown, and said of how it ended.
 
 use super::spec::Study;
-use crate::console::{look, mode};
-use crate::failed;
+use crate::console::{Session, look, mode};
 use crate::failure::{FINDING, Hint, NOT_VALID};
-use crate::out;
 use crate::progress::{ProgressEvents, View};
-use crate::report;
-use crate::session::Session;
-use crate::signals;
-use crate::study::{goes_on, stored::tell_complete};
-use crate::table;
+use crate::study::goes_on;
+use crate::study::stored::tell_complete;
+use crate::{failed, out, report, signals, table};
 use anyhow::{Context, Result};
-use evenkeel_study::profile::{self as lab_study, StudyError, StudyEvent};
+use evenkeel_study::profile as lab_study;
+use evenkeel_study::profile::{StudyError, StudyEvent};
 use evenkeel_study::store::format::{PlanFile, RunFile, SummaryFile};
 use evenkeel_study::store::{GOES_ON, StudyFolder};
 use std::process::ExitCode;

@@ -1,16 +1,15 @@
 //! Which servers a profile measures, with which data and factors.
 
-use super::cpus::{numbers, server_cpus};
-use super::elsewhere;
-use super::factors::Factors;
-use super::flags::Args;
-use super::variant::{self, Variant};
+use super::flags::{Args, numbers, server_cpus};
+use super::variant;
+use super::variant::{Factors, Variant};
+use crate::console::Session;
 use crate::failure::WithHint;
 use crate::server::{data, place};
-use crate::session::Session;
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use evenkeel_lab::data::DataSet;
 use evenkeel_lab::workload::Workload;
+use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec, check_server};
 use evenkeel_site::server::Target;
 use evenkeel_study::profile::{Reset, SeriesSpec, ServerSpec, SiteSpec};
@@ -30,7 +29,7 @@ pub struct Servers {
 
 /// Private servers that live as long as the study.
 pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
-    elsewhere::check(args)?;
+    check(args)?;
     let set = data::set(workload, &args.data, items(args, factors))?;
     let cpus = server_cpus(args)?;
     let limit = crate::server::sandbox::disk(&args.server)?;
@@ -107,7 +106,7 @@ fn private_workload(workload: &str, set: DataSet) -> Result<Arc<dyn Workload>> {
 }
 
 pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> Result<Servers> {
-    let elsewhere = elsewhere::of(args)?;
+    let elsewhere = of(args)?;
     let mut servers = Servers::default();
     for (index, text) in args.targets.iter().enumerate() {
         let target = place::target(session, text, workload)?;
@@ -196,4 +195,34 @@ fn items(args: &Args, factors: &Factors) -> u32 {
     });
     let rounded = (needed / 5_000.0).ceil() * 5_000.0;
     args.data.rows.items.unwrap_or(data::ITEMS_DEFAULT.max(rounded as u32))
+}
+
+// `--sense-with` and `--sense-from`: who sees a server that runs on another machine.
+
+pub fn check(args: &Args) -> Result<()> {
+    let (flag, given) = match (args.sense_with.len(), args.sense_from.len()) {
+        (0, 0) => return Ok(()),
+        (0, given) => ("--sense-from", given),
+        (given, _) => ("--sense-with", given),
+    };
+    let is_private =
+        args.targets.is_empty() || args.targets.iter().any(|target| target.starts_with("sandbox:"));
+    if is_private {
+        return Err(anyhow!("{flag} is for a server on another machine; a private one is seen from here"))
+            .hint(format!("name your server as mysql://..., or leave {flag} out"));
+    }
+    if given != args.targets.len() {
+        let urls = crate::format::counted(args.targets.len(), "URL");
+        return Err(anyhow!("{flag} is given {given} times with {urls}"))
+            .hint(format!("give {flag} once for each URL, in their order"));
+    }
+    Ok(())
+}
+
+/// Who sees each target, in their order; nobody where nobody is asked to.
+pub fn of(args: &Args) -> Result<Vec<Elsewhere>> {
+    check(args)?;
+    let with = args.sense_with.iter().map(|command| Ok(Elsewhere::command(command)));
+    let from = args.sense_from.iter().map(|url| Elsewhere::metrics(url));
+    Ok(with.chain(from).collect::<Result<_, _>>()?)
 }

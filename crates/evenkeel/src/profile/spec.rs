@@ -1,14 +1,13 @@
 //! From the flags of `evenkeel profile` to what the lab is to do.
 
-use super::cpus::generator_cpus;
-use super::factors::Factors;
-use super::flags::Args;
+use super::flags::{Args, generator_cpus};
 use super::servers;
+use super::variant::Factors;
 use crate::config::{mu, rate, units};
+use crate::console::Session;
 use crate::failure::WithHint;
 use crate::format;
 use crate::server::place;
-use crate::session::Session;
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::SECONDS_MIN;

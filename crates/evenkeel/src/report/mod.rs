@@ -8,22 +8,17 @@ mod chart;
 mod compare;
 mod details;
 mod legend;
-mod markup;
 mod page;
 mod plots;
 pub mod published;
-mod save;
 mod sections;
-mod study;
 
-pub use compare::compare;
+pub use compare::{compare, save};
 #[cfg(test)]
 pub use details::{Details, RunDetails};
-pub use page::page as html;
-pub use save::save;
-pub use study::Study;
-
 use evenkeel_study::store::StudyFolder;
+pub use legend::Study;
+pub use page::page as html;
 use std::path::PathBuf;
 
 /// Writes the report of a study into its folder; gives where it is.
@@ -32,7 +27,7 @@ pub fn write(folder: &StudyFolder) -> anyhow::Result<PathBuf> {
 }
 
 #[cfg(test)]
-pub use markup::check::fault;
+pub use legend::check::fault;
 #[cfg(test)]
 pub use tests::labels::readable;
 #[cfg(test)]

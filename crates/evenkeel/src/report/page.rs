@@ -1,10 +1,8 @@
 //! The page as a whole.
 
-use super::legend::{self, swatch};
-use super::markup::Text;
-use super::plots::{self, Plot};
-use super::sections;
-use super::study::Study;
+use super::legend::{Study, Text, swatch};
+use super::plots::Plot;
+use super::{legend, plots, sections};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

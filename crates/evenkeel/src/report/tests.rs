@@ -1,8 +1,9 @@
 //! What every report keeps, whatever the study.
 
 use super::html;
-use super::markup::check::fault;
-use crate::fixture::{self, Fixture};
+use super::legend::check::fault;
+use crate::fixture;
+use crate::fixture::Fixture;
 use evenkeel_study::store::format::{Caveat, EstimateRecord, Severity};
 use std::collections::BTreeSet;
 

@@ -1,14 +1,15 @@
 //! A data set as flags describe it, and how it gets onto a server.
 
+use crate::console::Session;
 use crate::failure::WithHint;
 use crate::out;
 use crate::progress::{ProgressEvent, ProgressEvents, View};
-use crate::session::Session;
 use anyhow::{Result, anyhow};
 use evenkeel_core::random::Seed;
-use evenkeel_lab::data::dvdstore::{self, Size};
+use evenkeel_lab::data;
+use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_lab::data::tpcw::{Date, Scale};
-use evenkeel_lab::data::{self, DataError, DataProgress, DataSet, DataSpec, Stamp, Via};
+use evenkeel_lab::data::{DataError, DataProgress, DataSet, DataSpec, Stamp, Via, dvdstore};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Target;
 

@@ -1,12 +1,13 @@
 //! Where to: a URL, or a sandbox by name.
 
 use crate::config::workload as user_workload;
+use crate::console::Session;
 use crate::failure::WithHint;
-use crate::session::Session;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
+use evenkeel_lab::workload;
 use evenkeel_lab::workload::user::ColumnReader;
-use evenkeel_lab::workload::{self, Database, Workload, sql};
+use evenkeel_lab::workload::{Database, Workload, sql};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::sandbox;
 use evenkeel_site::server::{Control, Target};

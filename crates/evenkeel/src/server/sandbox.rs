@@ -1,8 +1,8 @@
 //! A private server as flags describe it, and what happens to it as a view shows it.
 
 use crate::config::units;
+use crate::console::Session;
 use crate::progress::{ProgressEvent, View};
-use crate::session::Session;
 use anyhow::{Context, Result, bail};
 use evenkeel_site::sandbox::{DiskLimit, SandboxEvent, SandboxSpec};
 use std::path::PathBuf;

@@ -2,7 +2,6 @@
 
 pub mod host;
 pub mod knee;
-pub mod log;
 pub mod metrics;
 pub mod serve;
 pub mod status;

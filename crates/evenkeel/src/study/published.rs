@@ -2,11 +2,10 @@
 
 use super::program::ThisProgram;
 use super::stored::tell_complete;
-use crate::console::{look, mode};
+use crate::console::{Session, look, mode};
 use crate::progress::{Mode, ProgressEvent, ProgressEvents, View};
 use crate::published::{Published, results, table};
 use crate::report::published::html;
-use crate::session::Session;
 use crate::{format, out, signals};
 use anyhow::{Context, Result};
 use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, is_complete, measure, plan_of, read};

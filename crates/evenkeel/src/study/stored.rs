@@ -1,13 +1,13 @@
 //! A stored study, as the commands that read one name it.
 
 use super::goes_on;
-use crate::console::look_at_errors;
+use crate::console::{Session, look_at_errors};
 use crate::failure::WithHint;
-use crate::out;
-use crate::session::Session;
-use crate::table::{self, Damage};
+use crate::table::Damage;
+use crate::{out, table};
 use anyhow::{Result, anyhow};
-use evenkeel_study::store::{self, StoreError, StudyFolder};
+use evenkeel_study::store;
+use evenkeel_study::store::{StoreError, StudyFolder};
 use std::path::{Path, PathBuf};
 
 /// Flags that name a stored study.

@@ -1,8 +1,7 @@
 //! Columns of text side by side.
 
 use super::Look;
-use super::paint::{Ink, paint};
-use crate::format::plain;
+use crate::format::{plain, steers};
 
 /// Blanks between columns, and where there is little room.
 const GAPS: [usize; 2] = [2, 1];
@@ -119,6 +118,65 @@ fn push_line(
     out.push('\n');
 }
 
+// Colour by meaning, and wrapping.
+
+/// What a text means, not how it looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ink {
+    /// Text like any other.
+    #[default]
+    Plain,
+    /// What matters most.
+    Strong,
+    Soft,
+    Good,
+    Doubt,
+    /// It must not be used.
+    Bad,
+}
+
+/// All codes for the terminal that a table has: the end of a colour, and what begins one.
+pub const INKS: [&str; 6] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[31m"];
+
+/// The text with the terminal's codes around it, where colour is wanted. What could steer the terminal by itself is dropped from
+/// it, besides ends of lines.
+pub fn paint(text: &str, ink: Ink, colour: bool) -> String {
+    let text = text.replace(|character| character != '\n' && steers(character), "");
+    let [end, strong, soft, good, doubt, bad] = INKS;
+    let begin = match ink {
+        _ if !colour || text.is_empty() => return text,
+        Ink::Plain => return text,
+        Ink::Strong => strong,
+        Ink::Soft => soft,
+        Ink::Good => good,
+        Ink::Doubt => doubt,
+        Ink::Bad => bad,
+    };
+    format!("{begin}{text}{end}")
+}
+
+/// Text in lines of at most `width` characters, all but the first begun with `indent` blanks. A word longer
+/// than a line keeps a line of its own. Control characters, which could steer the terminal, are dropped.
+pub fn wrap(text: &str, width: usize, indent: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let word = plain(word);
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(&word);
+        used += length;
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,5 +205,17 @@ mod tests {
         assert_eq!(text, "name       note\na          x\nlong name\n");
         let text = lines(table(), &[], Look { width: 3, colour: false });
         assert_eq!(text, "name\na\nlong name\n");
+    }
+
+    #[test]
+    fn lines_keep_to_the_width_and_lose_no_word() {
+        assert_eq!(wrap("one two three four", 9, 2), "one two\n  three\n  four");
+        assert_eq!(wrap("incomprehensibilities are long", 8, 0), "incomprehensibilities\nare long");
+        assert_eq!(wrap("", 10, 2), "");
+    }
+
+    #[test]
+    fn text_from_outside_cannot_steer_the_terminal() {
+        assert_eq!(wrap("a\u{1b}[2Jb", 80, 0), "a[2Jb");
     }
 }

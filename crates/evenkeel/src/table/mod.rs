@@ -4,13 +4,11 @@
 //! and colours; `profile`, `runs` and `plans` say what stands in them. Nothing is printed here.
 
 mod grid;
-mod paint;
 mod plans;
 mod profile;
 mod runs;
 
-pub use grid::{GridColumn, Place, lines};
-pub use paint::{INKS, Ink, paint, wrap};
+pub use grid::{GridColumn, INKS, Ink, Place, lines, paint, wrap};
 pub use plans::{HEAVY_PERCENT, by_share, plans, refused};
 pub use profile::profile;
 pub use runs::{Damage, ListedPublished, ListedStudy, damage, runs};

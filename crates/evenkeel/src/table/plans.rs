@@ -1,9 +1,9 @@
 //! Statements with their class, and how the server answers them.
 
 use super::Look;
-use super::grid::{GridColumn, Place, lines};
-use super::paint::{Ink, paint, wrap};
-use crate::format::{self, plain};
+use super::grid::{GridColumn, Ink, Place, lines, paint, wrap};
+use crate::format;
+use crate::format::plain;
 use evenkeel_lab::explain::Refused;
 use evenkeel_study::store::format::StatementPlanRecord;
 

@@ -1,12 +1,10 @@
 //! What a study came to: headline, cells, caveats.
 
 use super::Look;
-use super::grid::{GridColumn, Place, lines};
-use super::paint::{Ink, paint, wrap};
+use super::grid::{GridColumn, Ink, Place, lines, paint, wrap};
 use crate::caveats::{Doubt, doubts, state};
 use crate::columns::{Column, MEAN, OPEN, columns};
-use crate::failed;
-use crate::format;
+use crate::{failed, format};
 use evenkeel_core::caveat::Severity;
 use evenkeel_study::store::format::{CellSummary, HeadlineRecord, PlanFile, RunFile, SummaryFile};
 

@@ -1,10 +1,9 @@
 //! The list of studies.
 
 use super::Look;
-use super::grid::{GridColumn, Place, lines};
-use super::paint::{Ink, paint};
-use crate::failed;
-use crate::format::{self, distinct, plain};
+use super::grid::{GridColumn, Ink, Place, lines, paint};
+use crate::format::{distinct, plain};
+use crate::{failed, format};
 use evenkeel_core::digits::{between, ceiling, floor};
 use evenkeel_study::store::format::{PlanFile, SummaryFile};
 

@@ -1,15 +1,16 @@
 //! Pictures of something that runs, one after the other, until somebody has seen enough.
 
 use crate::config::units;
-use crate::console::console_size;
+use crate::console::{Session, console_size};
 use crate::out;
-use crate::session::Session;
 use crate::view::picture::Frame;
-use crate::view::screen::Screen;
 use anyhow::{Result, anyhow};
-use std::io::IsTerminal;
+use evenkeel_os::terminal::SingleKeys;
+use std::io;
+use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 /// How often keys and Ctrl-C are looked at.
@@ -69,5 +70,57 @@ pub fn show<T, S: Send + 'static>(
             }
         };
         add(shown, reading);
+    }
+}
+
+// The terminal as a picture that is drawn anew, and keys that are read without Enter.
+
+/// Another screen without a cursor, and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+/// To the corner, with the rest of each line and of the screen cleared.
+const CORNER: &str = "\x1b[H";
+const CLEAR_LINE: &str = "\x1b[K\n";
+const CLEAR_REST: &str = "\x1b[K\x1b[J";
+
+/// The terminal while pictures are drawn; dropping it gives the terminal back as it was.
+pub struct Screen {
+    keys: Option<SingleKeys>,
+}
+
+impl Screen {
+    /// Takes the terminal of stdout; keys are read where stdin is a terminal too.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn enter() -> io::Result<Self> {
+        let screen = Self { keys: io::stdin().is_terminal().then(SingleKeys::begin).flatten() };
+        out::raw(ENTER)?;
+        Ok(screen)
+    }
+
+    /// Shows a picture of at most the terminal's size.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn draw(&self, picture: &str) -> io::Result<()> {
+        let lines = out::harmless(picture).replace('\n', CLEAR_LINE);
+        out::raw(&format!("{CORNER}{lines}{CLEAR_REST}"))
+    }
+
+    /// Whether somebody pressed q since the last look. Does not wait.
+    pub fn is_left(&self) -> bool {
+        let mut keys = [0; 64];
+        // Without a terminal nothing is read: what was piped in is not for us.
+        let count = if self.keys.is_some() { io::stdin().read(&mut keys).unwrap_or(0) } else { 0 };
+        keys[..count].iter().any(|key| matches!(key, b'q' | b'Q'))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        drop(self.keys.take());
+        // A terminal that is gone needs nothing back.
+        let _ = out::raw(LEAVE);
     }
 }

@@ -1,9 +1,7 @@
 //! What the views of running things have in common: pages, logs, metrics, pictures on a terminal.
 
 pub mod http;
-pub mod lines;
 pub mod live;
 pub mod log;
 pub mod metric;
 pub mod picture;
-pub mod screen;

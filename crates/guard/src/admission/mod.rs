@@ -13,7 +13,6 @@ mod census;
 mod cost;
 mod exempt;
 mod failover;
-mod ids;
 mod kills;
 #[cfg(test)]
 mod loan_tests;
@@ -23,20 +22,18 @@ mod meter;
 mod properties;
 mod session;
 mod tenant;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod ticks;
 
+use crate::numbers::NumberMap;
 pub use census::{Census, TenantCensus, WaitReason};
 pub use cost::Costs;
-pub use ids::{SessionId, TenantId};
-pub use meter::Interval;
-pub use terms::{Admission, Caller, Ended, Loan, Notice, Options, Outcome, Rejection};
-
-use crate::numbers::NumberMap;
 use evenkeel_core::Nanos;
 use meter::Meter;
+pub use meter::{
+    Admission, Caller, Ended, Interval, Loan, Notice, Options, Outcome, Rejection, SessionId, TenantId,
+};
 use session::{Entrance, Session, Stage};
 use std::collections::{BTreeSet, VecDeque};
 use tenant::{Kill, Tenants, Ticket, Waiter};

@@ -1,6 +1,6 @@
 //! What the gate knows of a session.
 
-use super::ids::TenantId;
+use super::meter::TenantId;
 use super::tenant::Ticket;
 use evenkeel_core::Nanos;
 

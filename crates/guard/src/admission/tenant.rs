@@ -5,7 +5,7 @@
 //! last, so that absence saves up no claim.
 
 use super::census::TenantCensus;
-use super::ids::{SessionId, TenantId};
+use super::meter::{SessionId, TenantId};
 use evenkeel_core::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

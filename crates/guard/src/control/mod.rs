@@ -5,19 +5,15 @@
 //! where the controller fails. `loans` decides how many may lend their permits beside that.
 
 mod baseline;
-mod check;
 mod loans;
 mod process;
 mod sensors;
-mod status;
 mod supervised;
 mod tick;
 
-pub use baseline::Baseline;
-pub use check::{Fault, Sensor, values};
+pub use baseline::{Baseline, Fault, Sensor, values};
 pub use loans::Loans;
-pub use process::{ServerAddress, find};
+pub use process::{LatestStatus, ServerAddress, ServerStatus, find};
 pub use sensors::{Available, Sensors};
-pub use status::{LatestStatus, ServerStatus};
 pub use supervised::{SupervisedController, Verdict};
 pub use tick::{Entry, Loop, Order, Reach, Recorder, Settings};

@@ -1,16 +1,16 @@
 //! The sensors of a server on this machine, read at each tick and related to what completed in it.
 
-use super::process::{self, ServerAddress};
-use super::status::ServerStatus;
+use super::process;
+use super::process::{ServerAddress, ServerStatus};
 use crate::admission::Interval;
 use evenkeel_core::Nanos;
 use evenkeel_core::control::Signals;
 use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
 use evenkeel_sense::cpu::{CpuReading, CpuUse};
-use evenkeel_sense::memory::{self, MemoryBounds};
-use evenkeel_sense::pressure::{self, Stalled};
+use evenkeel_sense::memory::MemoryBounds;
+use evenkeel_sense::pressure::Stalled;
 use evenkeel_sense::switches::SwitchesReading;
-use evenkeel_sense::{Cgroup, Domain};
+use evenkeel_sense::{Cgroup, Domain, memory, pressure};
 
 /// Reading context switches takes one file for each thread. It may take one part in so many of the time.
 const SWITCHES_SHARE: u64 = 200;

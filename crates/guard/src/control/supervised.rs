@@ -1,7 +1,7 @@
 //! A controller under supervision: it is asked only with samples that make sense, and where it fails the last proven limit
 //! is kept. Only the operator opens the gate fully.
 
-use super::check::{Fault, check};
+use super::baseline::{Fault, check};
 use evenkeel_core::control::{Controller, Decision, Sample};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -115,7 +115,7 @@ impl fmt::Debug for SupervisedController {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::Sensor;
+    use super::super::baseline::Sensor;
     use super::*;
     use evenkeel_core::Nanos;
     use evenkeel_core::control::Reason;

@@ -1,7 +1,7 @@
 //! The loop of the controller: one owner of its state, which takes orders and ticks.
 
 use super::Baseline;
-use super::check::Fault;
+use super::baseline::Fault;
 use super::loans::Loans;
 use super::sensors::{Available, Sensors};
 use super::supervised::{SupervisedController, Verdict};

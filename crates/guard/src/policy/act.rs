@@ -1,9 +1,8 @@
 //! What SQL text does to the holds of its session.
 
-use super::bare::{is_bare, is_plain};
 use super::digest;
-use super::idle::{is_idle, is_waiting};
-use super::token::{Token, Tokens};
+use super::digest::{is_idle, is_waiting};
+use super::token::{Token, Tokens, is_bare, is_plain};
 
 /// One step of a statement's effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

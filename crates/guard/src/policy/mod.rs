@@ -11,11 +11,9 @@
 //! triggers do inside is not seen; the liveness rule of the gate is there for that.
 
 mod act;
-mod bare;
 mod code;
 mod digest;
 mod hold;
-mod idle;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Who may come in: as many clients as there is room for.
 
-use super::refusal::Refusal;
-use super::stats::Stats;
+use crate::admission::Rejection;
 use evenkeel_os::Socket;
+use evenkeel_wire::ProtocolError;
+use evenkeel_wire::relay::hello;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Descriptors that are kept for what is not a client: 64 scrapers of metrics, files, the monitor's connection.
 const RESERVED: usize = 96;
@@ -25,6 +28,121 @@ pub fn turn_away(client: &Socket, why: &Refusal, stats: &Stats) {
     client.end();
     stats.clients_refused.add();
     stats.closed.add();
+}
+
+// Counts of what passed, for metrics.
+
+#[derive(Debug, Default)]
+pub struct Stats {
+    pub accepted: Count,
+    pub closed: Count,
+    pub logins: Count,
+    /// Logins at a server that offers TLS, which the guard does not offer to clients.
+    pub without_tls: Count,
+    pub refused: Count,
+    pub malformed: Count,
+    pub unreachable: Count,
+    pub commands: Count,
+    pub resets: Count,
+    /// Clients that took longer for their login than they may.
+    pub login_timeouts: Count,
+    /// Clients beyond the most that may be connected at a time, which were turned away. They are not among `refused`.
+    pub clients_refused: Count,
+    /// Sessions that ended because of a defect of the guard itself, each alone.
+    pub panics: Count,
+    /// Times when another server took the place of the one before.
+    pub failovers: Count,
+}
+
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    pub fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+// Why the guard itself ends a connection, and the words that it sends to the client.
+
+/// An end that the guard decides on. The client gets it as an error of MySQL.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("cannot connect to the server: {0}")]
+    Unreachable(io::Error),
+    #[error("the server ended the connection")]
+    ServerGone,
+    #[error("this port takes connections under TLS only; hint: start the client with TLS")]
+    TlsRequired,
+    #[error("TLS is required towards the server, which offers none")]
+    NoBackendTls,
+    #[error("TLS towards the server: {0}")]
+    BackendTls(io::Error),
+    #[error(
+        "authentication plugin '{0}' needs the same security on both sides of the guard; hint: use TLS on both \
+         sides or on neither, or an account with mysql_native_password or ed25519"
+    )]
+    UnequalTls(String),
+    #[error(
+        "account authenticates by the system user of a socket (unix_socket, auth_socket), and here that is \
+         the guard's user; hint: give the guard a TCP backend"
+    )]
+    SocketAccount,
+    #[error("cannot tell how the account authenticates: error {0}; hint: give the guard a TCP backend")]
+    UnknownAccount(u16),
+    #[error(
+        "account is bound to a host, and all clients of the guard come from the guard's host; hint: let the \
+         guard send its clients' addresses to the server (proxy_protocol), or use an account for any host ('%')"
+    )]
+    HostAccount,
+    #[error("login took too long")]
+    LoginTooSlow,
+    #[error("too many clients; hint: raise the guard's limit of clients or of open files")]
+    TooManyClients,
+    #[error("out of open files; hint: raise the guard's limit of open files")]
+    NoDescriptors,
+    #[error("{before}{0}", before = if *.0 == Rejection::Killed { "" } else { "transaction refused: " })]
+    Gate(Rejection),
+    #[error("not the protocol: {0}")]
+    Malformed(#[from] ProtocolError),
+}
+
+impl Refusal {
+    /// Code and SQLSTATE by which clients know what to make of it.
+    fn code(&self) -> (u16, &'static [u8; 5]) {
+        match self {
+            // "Unable to connect to foreign data source": codes of clients' own, as 2003, are malformed to them
+            // when a server sends them.
+            Self::Unreachable(_) | Self::NoBackendTls | Self::BackendTls(_) => (1429, b"HY000"),
+            Self::ServerGone => (1053, b"08S01"),
+            Self::TlsRequired => (3159, b"08004"),
+            Self::UnequalTls(_) => (1251, b"08004"),
+            Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount => (1045, b"28000"),
+            Self::LoginTooSlow => (1159, b"08S01"),
+            Self::TooManyClients | Self::NoDescriptors => (1040, b"08004"),
+            Self::Gate(Rejection::Killed) => (1317, b"70100"),
+            // "Too many active concurrent transactions", with the state by which a rolled back transaction may be tried
+            // again. In the middle of a session a state of class 08 would mean to pools that the connection is broken: they
+            // would close it and open another, while the server has too much to do already.
+            Self::Gate(_) => (1637, b"40001"),
+            Self::Malformed(_) => (1835, b"HY000"),
+        }
+    }
+
+    /// Whether it stands where the client expects an answer, or wants none, so that it can be sent in any case.
+    pub fn speaks_for_itself(&self) -> bool {
+        matches!(self, Self::SocketAccount | Self::UnknownAccount(_) | Self::HostAccount)
+    }
+
+    /// Appends the error packet; before a login it goes without SQLSTATE, which clients do not expect yet.
+    pub fn put(&self, out: &mut Vec<u8>, sequence: u8, greeted: bool) {
+        let (code, state) = self.code();
+        hello::put_error(out, sequence, code, greeted.then_some(state), &format!("evenkeel guard: {self}"));
+    }
 }
 
 #[cfg(test)]

@@ -9,39 +9,35 @@
 mod account;
 mod arrivals;
 mod backend;
-mod kinds;
 mod link;
 mod names;
 mod pair;
 mod plan;
-mod refusal;
 mod seat;
 pub mod session;
 mod shared;
-mod stats;
 mod worker;
 
 /// What carries a session to its end, for whoever drives it without sockets.
 pub mod parts {
     pub use super::account::{QUESTION, is_bound_to_host, names_socket_plugin, user_of};
-    pub use super::kinds::Kinds;
     pub use super::link::Transport;
     pub use super::pair::{Attempt, Desk, Flow, Pair};
+    pub use super::plan::Kinds;
     pub use super::seat::{Door, Standing};
     pub use super::shared::session_of;
 }
 
-pub use evenkeel_os::address::{Address, NoAddress};
-pub use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, Identity, TlsError, TlsMode};
-pub use plan::{Plan, TenantBy};
-pub use stats::{Count, Stats};
-
 use crate::admission::{Census, Gate};
 use crate::control::Reach;
+pub use arrivals::{Count, Stats};
 use evenkeel_core::Nanos;
+pub use evenkeel_os::address::{Address, NoAddress};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::tls::TlsSetup;
+pub use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, Identity, TlsError, TlsMode};
 use evenkeel_os::{Endpoint, Listener};
+pub use plan::{Plan, TenantBy};
 use shared::Shared;
 use std::io;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! What the threads of a guard share: the gate, the way to one another, and what was planned.
 
 use super::arrivals;
+use super::arrivals::Stats;
 use super::backend::Backend;
 use super::link::Link;
 use super::pair::Attempt;
 use super::plan::Plan;
 use super::seat::Door;
 use super::session::Terms;
-use super::stats::Stats;
 use crate::admission::{Gate, Notice, SessionId};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;

@@ -2,8 +2,8 @@
 
 mod clients;
 
-use super::kinds::Kinds;
 use super::pair::{Desk, Flow, Pair};
+use super::plan::Kinds;
 use super::seat::Door;
 use super::session::{Action, Context, Event, Side};
 use super::shared::{PLACES_MAX, Shared, ThreadDoor, place_of, session_of};

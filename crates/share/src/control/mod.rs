@@ -5,14 +5,9 @@
 //! neither stop nor burst. A period that came late is not made up for.
 
 mod shown;
-mod snapshot;
 mod storage;
 mod supervised;
 mod why;
-
-pub use snapshot::{Disk, Member, Snapshot, Totals};
-pub use supervised::SupervisedLaw;
-pub use why::{Fault, Why};
 
 use super::event::{Event, Listener};
 use super::{DiskCounts, Handle, Seen};
@@ -26,6 +21,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use storage::{Crowded, Storage};
+pub use supervised::SupervisedLaw;
+pub use why::{Disk, Fault, Member, Snapshot, Totals, Why};
 
 /// Longest wait for the engine.
 const PATIENCE: Duration = Duration::from_millis(500);

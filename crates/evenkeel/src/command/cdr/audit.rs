@@ -1,8 +1,7 @@
 //! `evenkeel cdr audit`.
 
-use super::convert::DuplicatesWord;
+use super::convert::{DuplicatesWord, Shown, counted};
 use super::server;
-use super::told::{Shown, counted};
 use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
@@ -11,7 +10,8 @@ use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
 use evenkeel_haul::input::list;
-use evenkeel_haul::layout::{self, LayoutFile};
+use evenkeel_haul::layout;
+use evenkeel_haul::layout::LayoutFile;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};

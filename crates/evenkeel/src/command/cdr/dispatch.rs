@@ -1,8 +1,8 @@
 //! `evenkeel cdr dispatch`.
 
-use super::moved::Shown;
+use super::convert::counted;
+use super::retire::Shown;
 use super::server;
-use super::told::counted;
 use crate::command::{Session, mode};
 use crate::failure::FINDING;
 use crate::progress::View;

@@ -1,7 +1,7 @@
 //! `evenkeel cdr export`, its check, and loading the files again.
 
+use super::convert::Shown;
 use super::server;
-use super::told::Shown;
 use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};

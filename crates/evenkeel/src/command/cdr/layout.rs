@@ -1,15 +1,22 @@
 //! `evenkeel cdr layout`.
 
+use super::audit;
+use super::convert::Shown;
+use crate::clock::Clock;
 use crate::command::Session;
 use crate::failure::{NOT_VALID, WithHint};
 use crate::{format, out};
 use anyhow::{Context, Result};
+use evenkeel_haul::audit::Report;
 use evenkeel_haul::input;
 use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
+use evenkeel_haul::load::{Check, Loaded};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes that a guess is made from.
 const SAMPLE: usize = 4 << 20;
@@ -125,4 +132,42 @@ fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
     let doubts = format::counted(guess.doubts.len(), "doubt");
     let _ = writeln!(text, "{doubts} in the layout's comments: mend it by hand");
     text
+}
+
+// The audit that ends a load.
+
+/// What it found, and its price.
+pub(super) struct Audited {
+    reports: Vec<Report>,
+    took_s: f64,
+}
+
+impl Audited {
+    /// Audits.
+    pub fn of(check: &Check<'_>, loaded: &Loaded, shown: Shown) -> Result<Self> {
+        let (shown, clock) = (Mutex::new(shown), Clock::start());
+        let found = check
+            .run(loaded, &|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress));
+        let reports =
+            found.hint("the load is done, and was not audited: evenkeel cdr audit does that by hand")?;
+        Ok(Self { reports, took_s: clock.now().as_secs_f64() })
+    }
+
+    /// How much was found.
+    pub fn total(&self) -> u64 {
+        self.reports.iter().map(Report::total).sum()
+    }
+
+    /// In words: as `evenkeel cdr audit` says it, table by table.
+    pub fn text(&self) -> String {
+        let share = self.took_s / self.reports.len().max(1) as f64;
+        self.reports.iter().map(|report| format!("audited: {}", audit::text(report, share))).collect()
+    }
+
+    /// The same for programs.
+    pub fn json(&self) -> Result<Value> {
+        Ok(
+            json!({ "took_s": self.took_s, "found": self.total(), "tables": serde_json::to_value(&self.reports)? }),
+        )
+    }
 }

@@ -1,7 +1,8 @@
 //! `evenkeel cdr load`.
 
-use super::told::{Shown, counted};
-use super::{audited::Audited, server, tables};
+use super::convert::{Shown, counted};
+use super::layout::Audited;
+use super::{server, tables};
 use crate::command::{Session, mode};
 use crate::config::units;
 use crate::failure::{FINDING, Stopped, WithHint};

@@ -1,18 +1,15 @@
 //! `evenkeel cdr`: call records.
 
 mod audit;
-mod audited;
 mod convert;
 mod dispatch;
 mod export;
 mod generate;
 mod layout;
 mod load;
-mod moved;
 mod retire;
 mod server;
 mod tables;
-mod told;
 mod watch;
 
 use super::Session;

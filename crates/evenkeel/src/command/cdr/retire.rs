@@ -1,14 +1,14 @@
 //! `evenkeel cdr retire`.
 
-use super::moved::Shown;
+use super::convert::counted;
 use super::server;
-use super::told::counted;
+use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
-use crate::progress::View;
+use crate::progress::{ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
-use evenkeel_haul::dispatch::{Day, NamePattern, Retire, Retired, retire};
+use evenkeel_haul::dispatch::{Day, NamePattern, Progress, Retire, Retired, retire};
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
 
@@ -119,4 +119,36 @@ fn text(retired: &Retired) -> String {
         count(retired.kept)
     ));
     text
+}
+
+// Progress of records that are moved within a server.
+
+/// Shows how far the move is, on standard error.
+pub(super) struct Shown {
+    view: View,
+    clock: Clock,
+}
+
+impl Shown {
+    pub fn new(view: View) -> Self {
+        Self { view, clock: Clock::start() }
+    }
+
+    /// Shows how far it is.
+    pub fn show(&mut self, progress: &Progress) {
+        self.view.show(&match progress {
+            Progress::Step(text) => ProgressEvent::Step { text: text.clone() },
+            Progress::Moving { table, records, total } => {
+                let rows_per_s = *records as f64 / self.clock.now().as_secs_f64().max(1e-3);
+                let left = total.saturating_sub(*records) as f64 / rows_per_s;
+                ProgressEvent::Populating {
+                    table: table.clone(),
+                    rows: *records,
+                    rows_total: (*total).max(*records),
+                    rows_per_s,
+                    left_s: Some(left).filter(|left| left.is_finite()),
+                }
+            }
+        });
+    }
 }

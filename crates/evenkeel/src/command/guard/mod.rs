@@ -2,8 +2,6 @@
 
 mod account;
 mod demo;
-mod event_log;
-mod monitor;
 mod run;
 mod serve;
 mod view;

@@ -1,9 +1,10 @@
 //! `evenkeel guard top`.
 
 use super::super::Session;
-use crate::guard::status::read;
+use crate::guard::show::read;
 use crate::guard::top::History;
-use crate::view::live::{self, LiveFlags};
+use crate::view::live;
+use crate::view::live::LiveFlags;
 use anyhow::Result;
 use std::process::ExitCode;
 

@@ -2,7 +2,6 @@
 
 mod measured;
 mod shown;
-mod table;
 
 use super::{Session, mode};
 use crate::failure::{FINDING, Hint, Stopped, WithHint, line};
@@ -15,9 +14,9 @@ use evenkeel_os::clock::monotonic;
 use evenkeel_site::relayout::{Facts, Relayout, RelayoutError, tables};
 use evenkeel_site::server::{Control, Target, quoted};
 use measured::{Pages, pages};
+use shown::{Table, WELL};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use table::{Table, WELL};
 
 /// Flags of `evenkeel relayout`.
 #[derive(Debug, clap::Args)]

@@ -1,10 +1,10 @@
 //! What a relayout promises and what it gained, as tables for people.
 
 use super::measured::{Pages, RANGE};
-use super::table::{Table, WELL};
 use crate::format;
 use crate::table::{GridColumn, Look, lines};
-use evenkeel_site::relayout::Waits;
+use evenkeel_site::relayout::{Done, Facts, Waits};
+use serde::Serialize;
 
 /// All tables before anything is done, with what a new layout promises.
 pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
@@ -130,4 +130,24 @@ fn share(value: Option<f64>) -> String {
 
 fn decimal(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.1}"))
+}
+
+// A table, and what became of it.
+
+/// What is said of a table that has nothing to gain.
+pub const WELL: &str = "good layout";
+
+#[derive(Debug, Serialize)]
+pub struct Table {
+    #[serde(flatten)]
+    pub facts: Facts,
+    /// How its indexes lay before; none where pages cannot be read from here.
+    pub before: Option<Vec<Pages>>,
+    pub unread: Option<String>,
+    pub after: Option<Vec<Pages>>,
+    pub done: Option<Done>,
+    pub took_s: Option<f64>,
+    /// How long writers waited while its pages were read, before and after.
+    pub pages_s: f64,
+    pub left: Option<String>,
 }

@@ -1,13 +1,17 @@
 //! `evenkeel share disk`: serves until SIGTERM, and reads its configuration again at SIGHUP.
 
+use super::backing;
 use super::running::Running;
-use super::{backing, supervisor};
 use crate::command::Session;
 use crate::config::share::{EXAMPLE, Flags};
 use crate::out;
 use anyhow::{Context, Result};
 use evenkeel_share::event::Event;
 use signal_hook::consts::SIGHUP;
+use std::ffi::OsStr;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,7 +61,7 @@ pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGHUP, Arc::clone(&hangup)).context("installing handlers of signals")?;
     let mut running = Running::start(&config)?;
-    supervisor::notify_ready();
+    notify_ready();
     while !session.stop.is_set() && running.is_well() {
         std::thread::sleep(NAP);
         if hangup.swap(false, Ordering::Relaxed) {
@@ -71,4 +75,40 @@ pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
         }
     }
     running.stop()
+}
+
+// The supervisor of this process (systemd): it is notified when the process serves.
+
+/// The variable with the socket of systemd (sd_notify(3)).
+const SOCKET: &str = "NOTIFY_SOCKET";
+
+/// Notifies the supervisor that this process serves. Without a supervisor nothing happens.
+pub fn notify_ready() {
+    let Some(place) = std::env::var_os(SOCKET).filter(|place| !place.is_empty()) else { return };
+    // Where nobody listens the disks are served all the same.
+    let _ = send(&place, b"READY=1");
+}
+
+fn send(place: &OsStr, said: &[u8]) -> std::io::Result<usize> {
+    let socket = UnixDatagram::unbound()?;
+    match place.as_bytes().split_first() {
+        Some((b'@', name)) => socket.send_to_addr(said, &SocketAddr::from_abstract_name(name)?),
+        _ => socket.send_to(said, place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_at_a_path_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("notify");
+        let watcher = UnixDatagram::bind(&place).unwrap();
+        send(place.as_os_str(), b"READY=1").unwrap();
+        let mut said = [0; 20];
+        let length = watcher.recv(&mut said).unwrap();
+        assert_eq!(&said[..length], b"READY=1");
+    }
 }

@@ -5,12 +5,9 @@ mod backing;
 mod bus;
 mod disk;
 mod knee;
-mod listening;
 mod mount;
-mod reload;
 mod running;
 mod slots;
-mod supervisor;
 mod top;
 
 use super::Session;

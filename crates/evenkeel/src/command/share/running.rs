@@ -1,12 +1,11 @@
 //! A host that serves its disks: what runs, what of a new configuration it heeds, and its end.
 
-use super::backing;
-use super::{bus, listening, reload};
+use super::{backing, bus};
 use crate::clock::unix_time;
 use crate::config::costs::CostTables;
-use crate::config::share::ShareConfig;
+use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use crate::out;
-use crate::share::{log, serve};
+use crate::share::serve;
 use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
@@ -15,9 +14,11 @@ use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
 use evenkeel_share::{
-    Address, Engine, FuseDisk, FuseFront, Handle, ListenAddress, Listening, NbdPlan, Plan, serve_file_systems,
+    Address, Engine, FuseDisk, FuseFront, Handle, ListenAddress, Listening, NbdPlan, Plan, ServerConfig,
+    serve_file_systems, server_tls,
 };
 use serde_json::json;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
@@ -51,7 +52,7 @@ impl Running {
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
         let (window, costs, memory) = (config.initial_window, config.costs.costs()?, config.memory as usize);
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
-        let nbd = NbdPlan { listen: listening::of(config)?, tls: listening::tls(config)? };
+        let nbd = NbdPlan { listen: of(config)?, tls: tls(config)? };
         let listening = Listening::bind(&nbd, &disks, memory)?;
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
@@ -81,7 +82,7 @@ impl Running {
     /// Where clients find the disks, with the ports that the system chose.
     fn log_where(&self, config: &ShareConfig, places: &[ListenAddress]) {
         warn_of_open(config, places);
-        let nbd = listening::found(places, self.engine.ports());
+        let nbd = found(places, self.engine.ports());
         let nbd = nbd.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
@@ -115,8 +116,8 @@ impl Running {
                 send(Order::Shares(place, disk.share))?;
             }
         }
-        reload::heed(&mut self.started, config);
-        Ok(reload::ignored(&self.started, config))
+        heed(&mut self.started, config);
+        Ok(ignored(&self.started, config))
     }
 
     /// A way to the engine for a front of somebody else's.
@@ -152,7 +153,7 @@ fn mount(config: &ShareConfig, engine: &Engine, sizes: &[(u64, bool)]) -> Result
 }
 
 fn warn_of_open(config: &ShareConfig, places: &[ListenAddress]) {
-    for address in listening::open_to_all(config, places) {
+    for address in open_to_all(config, places) {
         let why = "every machine that reaches this one may write to the disks";
         let hint = "name one address, or give [tls] certificate, key and clients";
         let fields = json!({ "address": address, "why": why, "hint": hint });
@@ -176,11 +177,144 @@ fn settings(config: &ShareConfig) -> Result<Settings> {
 
 fn log_event(event: &Event, form: Form) {
     if !event.is_routine() {
-        write(&log::line(event, unix_time().as_millis(), form));
+        write(&serve::line(event, unix_time().as_millis(), form));
     }
 }
 
 /// To stderr; one that is gone stops no disk.
 pub(super) fn write(line: &str) {
     out::tell(&format!("{line}\n"));
+}
+
+// Which changes of its configuration a host can take over while it serves, and which it cannot.
+
+/// Names of the keys that differ and hold only after a restart.
+pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
+    let keys = [
+        ("name", old.name != new.name),
+        ("nbd", old.nbd != new.nbd),
+        ("socket_mode", old.socket.mode != new.socket.mode),
+        ("socket_group", old.socket.group != new.socket.group),
+        ("tls", old.tls != new.tls),
+        ("metrics", old.metrics != new.metrics),
+        ("memory", old.memory != new.memory),
+        ("log", old.log != new.log),
+        ("bus", old.bus != new.bus),
+    ];
+    let mut found: Vec<String> =
+        keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect();
+    for disk in &old.disks {
+        match new.disks.iter().find(|other| other.name == disk.name) {
+            None => found.push(format!("disk `{}` is gone", disk.name)),
+            Some(other) if DiskConfig { share: disk.share, ..other.clone() } != *disk => {
+                found.push(format!("disk `{}`", disk.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let is_new = |disk: &&DiskConfig| old.disks.iter().all(|other| other.name != disk.name);
+    found.extend(new.disks.iter().filter(is_new).map(|disk| format!("disk `{}` is new", disk.name)));
+    found
+}
+
+/// Writes the changes that hold at once into the configuration that the host would start with again.
+pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
+    (old.law, old.latency, old.period) = (new.law.clone(), new.latency, new.period);
+    (old.max_window, old.costs) = (new.max_window, new.costs.clone());
+    for disk in &mut old.disks {
+        let share = new.disks.iter().find(|other| other.name == disk.name).map(|other| other.share);
+        disk.share = share.unwrap_or(disk.share);
+    }
+}
+
+// The addresses and sockets at which the disks of a configuration are served.
+
+/// All of them: those of all disks first, then those of single disks.
+pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
+    let host = &config.socket;
+    let access = host.access(host)?;
+    let mut places: Vec<ListenAddress> = config
+        .nbd
+        .iter()
+        .map(|address| ListenAddress { address: address.clone(), disk: None, access })
+        .collect();
+    for (number, disk) in config.disks.iter().enumerate() {
+        let access = disk.socket.access(host)?;
+        let own = disk.nbd.iter().cloned();
+        places.extend(own.map(|address| ListenAddress { address, disk: Some(number), access }));
+    }
+    Ok(places)
+}
+
+/// TLS for those who come over TCP, where there is a certificate.
+pub fn tls(config: &ShareConfig) -> Result<Option<Arc<ServerConfig>>> {
+    let TlsConfig { certificate: Some(certificate), key: Some(key), clients } = &config.tls else {
+        return Ok(None);
+    };
+    let tls = server_tls(certificate.clone(), key.clone(), clients.as_deref());
+    tls.context("TLS for clients of the disks").map(Some)
+}
+
+/// Addresses, with the ports that the system chose.
+pub fn found(places: &[ListenAddress], ports: &[u16]) -> Vec<Address> {
+    let mut ports = ports.iter();
+    let found = |place: &ListenAddress| match &place.address {
+        Address::Tcp { host, port } => {
+            Address::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) }
+        }
+        local @ Address::Unix(_) => local.clone(),
+    };
+    places.iter().map(found).collect()
+}
+
+/// Those at which every machine that can reach this one may write to the disks: addresses that stand for all of this
+/// machine's, without TLS that asks for a certificate.
+pub fn open_to_all(config: &ShareConfig, places: &[ListenAddress]) -> Vec<String> {
+    let asks = config.tls.clients.is_some();
+    let everywhere = |host: &str| host.parse().is_ok_and(|address: IpAddr| address.is_unspecified());
+    let open = places.iter().filter(|place| match &place.address {
+        Address::Tcp { host, .. } => !asks && everywhere(host),
+        Address::Unix(_) => false,
+    });
+    open.map(|place| place.address.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::share::DiskConfig;
+
+    #[test]
+    fn what_needs_a_restart_is_named_and_the_rest_is_not() {
+        let disk = |name: &str| DiskConfig::new(name, format!("/dev/{name}"));
+        let old = ShareConfig::new("web1", vec![disk("a"), disk("b")]);
+        let mut new = old.clone();
+        (new.disks[0].share, new.law) = (7.0, "parda".to_owned());
+        assert_eq!(ignored(&old, &new), Vec::<String>::new());
+        new.disks[1].read_only = true;
+        new.disks.push(disk("c"));
+        new.disks.remove(0);
+        (new.memory, new.bus.array) = (1 << 20, "other".to_owned());
+        assert_eq!(ignored(&old, &new), ["memory", "bus", "disk `a` is gone", "disk `b`", "disk `c` is new"]);
+        let mut heeded = old.clone();
+        heed(&mut heeded, &new);
+        assert_eq!((heeded.disks[0].share, heeded.law.as_str()), (1.0, "parda"), "it is not in the new one");
+        assert_eq!(ignored(&heeded, &new), ignored(&old, &new), "the rest stays as it was");
+    }
+
+    #[test]
+    fn disks_have_places_of_their_own_and_those_open_to_all_are_named() {
+        let mut disk = DiskConfig::new("b", "/b");
+        disk.nbd = vec!["/run/b.sock".parse().unwrap(), "0.0.0.0:10810".parse().unwrap()];
+        let mut config = ShareConfig::new("h", vec![DiskConfig::new("a", "/a"), disk]);
+        config.nbd = vec!["127.0.0.1:10809".parse().unwrap(), "[::]:10811".parse().unwrap()];
+        let places = of(&config).unwrap();
+        let only: Vec<Option<usize>> = places.iter().map(|place| place.disk).collect();
+        assert_eq!(only, [None, None, Some(1), Some(1)]);
+        assert_eq!(open_to_all(&config, &places), ["[::]:10811", "0.0.0.0:10810"]);
+        config.tls.clients = Some("/ca.pem".into());
+        assert!(open_to_all(&config, &places).is_empty());
+        let ports: Vec<String> = found(&places, &[1, 2, 3]).iter().map(ToString::to_string).collect();
+        assert_eq!(ports, ["127.0.0.1:1", "[::]:2", "/run/b.sock", "0.0.0.0:3"]);
+    }
 }

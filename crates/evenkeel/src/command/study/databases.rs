@@ -1,7 +1,7 @@
 //! `evenkeel study databases`: its settings, and the plan that they make.
 
-use super::flags::Args;
 use super::keys;
+use super::keys::Args;
 use crate::command::Session;
 use crate::study::published;
 use anyhow::{Result, bail};
@@ -9,10 +9,9 @@ use clap::value_parser;
 use evenkeel_core::share::experiment::Treatment;
 use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_study::databases::record::Setting;
+pub use evenkeel_study::databases::{NAME, QUESTION};
 use evenkeel_study::databases::{needs, parts};
 use evenkeel_study::harness::Plan;
-
-pub use evenkeel_study::databases::{NAME, QUESTION};
 
 /// Seconds between two windows.
 const PERIOD_S: f64 = 0.5;

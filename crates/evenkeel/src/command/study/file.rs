@@ -1,18 +1,17 @@
 //! A study of the user's: levels of factors, measured in the same blocks, and compared.
 
-use super::flags::Args;
 use super::kept::{FILE, Kept};
-use super::keys::{meant, named};
+use super::keys::{Args, meant, named};
 use crate::command::Session;
-use crate::config::masked;
-use crate::config::study::{self, Combination, Origin, StudyFile};
-use crate::failure::{self, WithHint};
-use crate::out;
+use crate::config::study::{Combination, Origin, StudyFile};
+use crate::config::{masked, study};
+use crate::failure::WithHint;
 use crate::profile::flags::Args as ProfileArgs;
-use crate::profile::{line, resume, run, spec};
+use crate::profile::{resume, run, spec};
 use crate::server::place;
-use crate::signals;
-use crate::study::comparison::{self, Wording};
+use crate::study::comparison;
+use crate::study::comparison::Wording;
+use crate::{failure, out, signals};
 use anyhow::{Context, Result, anyhow};
 use clap::error::{ContextKind, ErrorKind};
 use evenkeel_core::Nanos;
@@ -128,7 +127,7 @@ fn level(site: &mut SiteSpec, name: &str, combination: &Combination) -> Result<(
 
 fn arguments(file: &str, combination: &Combination) -> Result<Box<ProfileArgs>> {
     let words = ["profile"].into_iter().chain(combination.arguments.iter().map(String::as_str));
-    let read = line::read(words).map_err(|error| refused(file, combination, &error));
+    let read = resume::read(words).map_err(|error| refused(file, combination, &error));
     read.hint("keys of [profile] and of levels are flags of `evenkeel profile`, without the dashes")
 }
 

@@ -1,15 +1,14 @@
 //! `evenkeel study forgotten`: its settings, and the plan that they make.
 
-use super::flags::Args;
 use super::keys;
+use super::keys::Args;
 use crate::command::Session;
 use crate::study::published;
 use anyhow::Result;
+pub use evenkeel_study::forgotten::{NAME, QUESTION};
 use evenkeel_study::forgotten::{Setting, parts};
 use evenkeel_study::harness::Plan;
 use evenkeel_study::published::MachineRecord;
-
-pub use evenkeel_study::forgotten::{NAME, QUESTION};
 
 /// A queue of 1,000 jobs on a private server: its rows move within their index while a transaction is open that somebody forgot, or
 /// none, and the index is scanned.

@@ -1,7 +1,7 @@
 //! `evenkeel study shares`: the published experiments of hosts that share storage, on the virtual clock or in real time.
 
-use super::flags::Args;
 use super::keys;
+use super::keys::Args;
 use crate::command::Session;
 use crate::study::published;
 use anyhow::{Result, bail};
@@ -9,9 +9,8 @@ use clap::ArgAction;
 use clap::builder::BoolishValueParser;
 use evenkeel_core::share::experiment::experiments;
 use evenkeel_study::harness::Plan;
-use evenkeel_study::shares::{PUBLISHED_S, Setting, fio, parts};
-
 pub use evenkeel_study::shares::{NAME, QUESTION};
+use evenkeel_study::shares::{PUBLISHED_S, Setting, fio, parts};
 
 /// In real time a window is set so often unless said otherwise: a quarter of the published one, so that two hours become half
 /// an hour.

@@ -1,7 +1,7 @@
 //! `evenkeel study telecom`: its settings, and the plan that they make.
 
-use super::flags::Args;
 use super::keys;
+use super::keys::Args;
 use crate::command::Session;
 use crate::failure::WithHint;
 use crate::format;
@@ -13,7 +13,6 @@ use evenkeel_sense::Machine;
 use evenkeel_study::harness::Plan;
 use evenkeel_study::telecom::parts::parts;
 use evenkeel_study::telecom::record::Setting;
-
 pub use evenkeel_study::telecom::{NAME, QUESTION};
 
 /// As published.

@@ -1,21 +1,21 @@
 //! `evenkeel study throttling`: its settings, and the plan that they make.
 
-use super::flags::Args;
 use super::keys;
+use super::keys::Args;
 use crate::command::Session;
 use crate::config::units;
-use crate::profile::cpus::split_cpus;
+use crate::profile::flags::split_cpus;
 use crate::study::published;
 use anyhow::Result;
 use clap::value_parser;
 use evenkeel_study::harness::Plan;
-use evenkeel_study::throttling::parts::{self, CLIENTS_MAX, Sweep};
+use evenkeel_study::throttling::parts;
+use evenkeel_study::throttling::parts::{CLIENTS_MAX, Sweep};
 use evenkeel_study::throttling::record::{
     Load, MachineRecord, Second, Setting, Settle, StepPlan, Times, Treatment,
 };
-use std::path::PathBuf;
-
 pub use evenkeel_study::throttling::{NAME, QUESTION};
+use std::path::PathBuf;
 
 /// The shopping mix of TPC-W without think time on a private server, for each number of clients: without control, through
 /// a guard that never limits, with the published controller and with ours.

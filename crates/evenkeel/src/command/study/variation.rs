@@ -1,24 +1,23 @@
 //! `evenkeel study variation`: its settings, and the plan that they make.
 
-mod servers;
-
-use super::flags::Args;
 use super::keys;
+use super::keys::Args;
 use crate::command::Session;
 use crate::config::{units, workload};
 use crate::failure::WithHint;
-use crate::profile::cpus::split_cpus;
+use crate::profile::flags::split_cpus;
 use crate::server::place;
 use crate::study::published;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, value_parser};
+use evenkeel_site::sandbox;
+use evenkeel_site::server::{Target, without_password};
 use evenkeel_study::harness::Plan;
 use evenkeel_study::variation::parts::{COMPLEX_STATEMENT, Extent, parts};
-use evenkeel_study::variation::record::{DataRecord, MachineRecord, Setting};
-use std::path::PathBuf;
-
+use evenkeel_study::variation::record::{DataRecord, MachineRecord, PRIVATE, Setting, TargetRecord};
 pub use evenkeel_study::variation::{NAME, QUESTION};
+use std::path::PathBuf;
 
 /// Servers that should be alike are started several times, and each start has several runs. The variance is split into servers,
 /// starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time,
@@ -117,13 +116,13 @@ pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
 
 fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
     let workload_file = workload_file(of)?;
-    let targets = servers::targets(session, &of.url, &of.reset)?;
+    let targets = targets(session, &of.url, &of.reset)?;
     if of.duet && targets.len() < 2 {
         return Err(anyhow!("duet=yes asks several servers at once, and there is one"))
             .hint("name a second one, or leave duet=yes out");
     }
     if workload_file.is_some() {
-        servers::check_writes(session, &of.url, &of.workload, of.allow_writes)?;
+        check_writes(session, &of.url, &of.workload, of.allow_writes)?;
     }
     if !(of.pool > 0.0 && of.pool <= 1_000.0) {
         bail!("pool={} is not a share of the tables in percent, as pool=20", of.pool);
@@ -195,4 +194,72 @@ fn planned(of: &Settings, setting: &Setting, quick: bool) -> Result<Plan> {
     let more = "; the other parts take private servers without duet=, rate= and workload=";
     let parts = keys::chosen(&of.parts, parts(setting, &extent), |part| part.name.as_str(), more)?;
     published::plan(NAME, of.seed, parts, setting)
+}
+
+// Which servers the study measures.
+
+/// Private servers unless others are named.
+const SERVERS: usize = 2;
+
+/// Servers in their order.
+fn targets(session: &Session, urls: &[String], resets: &[String]) -> Result<Vec<TargetRecord>> {
+    if let Some(stranger) = resets.iter().find(|text| !urls.iter().any(|url| is_of(text, url))) {
+        return Err(anyhow!("reset={stranger:?} belongs to none of the servers"))
+            .hint("it begins with a URL as url= has it, followed by = and the command");
+    }
+    let private = vec![PRIVATE.to_owned(); SERVERS];
+    let urls = if urls.is_empty() { &private } else { urls };
+    let mut found = Vec::new();
+    for (at, url) in urls.iter().enumerate() {
+        if url != PRIVATE {
+            check(session, url)?;
+        }
+        let reset = reset_of(resets, url)?;
+        found.push(TargetRecord { name: format!("t{}", at + 1), url: url.clone(), reset });
+    }
+    Ok(found)
+}
+
+/// A server that is not there, or a password that would be kept, is told before anything starts.
+fn check(session: &Session, text: &str) -> Result<()> {
+    if let Some((name, _)) = place::named(text, "") {
+        let found = sandbox::find(&session.home, name);
+        found.map(drop).with_context(|| format!("looking for sandbox {name}"))?;
+        return Ok(());
+    }
+    Target::parse(text)?;
+    let without = without_password(text);
+    if without != *text {
+        return Err(anyhow!("the URL of {without} has a password in it, which the study would keep"))
+            .hint("give it by EVENKEEL_PASSWORD, or by ?defaults-file=FILE in the URL");
+    }
+    Ok(())
+}
+
+/// Refuses a workload of the user's own that writes or locks on servers that may have other users, unless that is allowed.
+fn check_writes(session: &Session, urls: &[String], workload: &str, is_allowed: bool) -> Result<()> {
+    for url in urls.iter().filter(|url| place::is_of_others(url) && !is_allowed) {
+        let target = place::target(session, url, workload)?;
+        let asked = (url.as_str(), workload, is_allowed);
+        let workload = place::remote_workload(session, workload, &target)?;
+        place::check_writes(session, asked, &target, workload.as_ref())?;
+    }
+    Ok(())
+}
+
+/// Whether a reset is that of this server.
+fn is_of(reset: &str, url: &str) -> bool {
+    reset.strip_prefix(url).is_some_and(|rest| rest.starts_with('='))
+}
+
+/// The command behind a server's URL.
+fn reset_of(resets: &[String], url: &str) -> Result<Option<String>> {
+    let own: Vec<&String> = resets.iter().filter(|reset| is_of(reset, url)).collect();
+    match own.as_slice() {
+        [] => Ok(None),
+        _ if url.starts_with("sandbox:") => bail!("reset= for {url}: sandboxes are restarted anyway"),
+        [one] if !one[url.len() + 1..].trim().is_empty() => Ok(Some(one[url.len() + 1..].to_owned())),
+        [_] => Err(anyhow!("reset= for {url} has no command")).hint("write it as reset='URL=COMMAND'"),
+        _ => Err(anyhow!("there are several reset= for {url}")).hint("give one command for each server"),
+    }
 }

@@ -1,8 +1,7 @@
 //! What stands behind the traces: grid, axes, guides.
 
 use super::data::Guide;
-use super::draw::{Frame, polyline, write_text};
-use super::labels::{Anchor, Area, LINE_HEIGHT, Spot, Standing};
+use super::draw::{Anchor, Area, Frame, LINE_HEIGHT, Spot, Standing, polyline, write_text};
 use std::fmt::Write as _;
 
 impl Frame<'_> {

@@ -8,13 +8,10 @@
 mod backdrop;
 mod data;
 mod draw;
-mod labels;
-mod marks;
 mod scale;
 mod strips;
 mod traces;
 
-pub use data::{Axis, Chart, Guide, Point, Trace};
-pub use marks::Marker;
+pub use data::{Axis, Chart, Guide, Marker, Point, Trace};
 pub use scale::{Quantity, Spacing};
 pub use strips::{Strip, Strips};

@@ -1,7 +1,6 @@
 //! Small charts above one another over the same time, a figure each.
 
-use super::draw::{open, polyline, write_text};
-use super::labels::{Anchor, Spot};
+use super::draw::{Anchor, Spot, open, polyline, write_text};
 use super::scale::{Quantity, Scale, Spacing};
 use std::fmt::Write as _;
 

@@ -1,10 +1,8 @@
 //! The series themselves.
 
-use super::data::{Point, Trace};
-use super::draw::{END_GAP, Frame, polyline, write_text};
-use super::labels::{Anchor, Area, LINE_HEIGHT, Spot, Standing, apart};
-use super::marks::ARROW_UP;
-use crate::report::markup::Text;
+use super::data::{ARROW_UP, Point, Trace};
+use super::draw::{Anchor, Area, END_GAP, Frame, LINE_HEIGHT, Spot, Standing, apart, polyline, write_text};
+use crate::report::legend::Text;
 use std::fmt::Write as _;
 
 const POINT_RADIUS: f64 = 4.4;

@@ -1,8 +1,9 @@
 //! What differs in where and how two studies were measured.
 
 use crate::format;
-use crate::report::sections::{self, TELLING, field, head, row, settings, spoken, table};
-use crate::report::study::Study;
+use crate::report::legend::Study;
+use crate::report::sections;
+use crate::report::sections::{TELLING, field, head, row, settings, spoken, table};
 use evenkeel_study::store::format::ServerRecord;
 use std::collections::{BTreeMap, BTreeSet};
 

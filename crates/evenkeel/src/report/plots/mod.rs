@@ -5,13 +5,12 @@ mod spectrum;
 mod traces;
 
 use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
-use super::study::Study;
+use super::legend::Study;
 use crate::format;
 use evenkeel_study::store::format::{CellSummary, HeadlineRecord};
-use traces::{PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
-
 pub use pair::{NAMES as SIDES, look as side_look, pair};
 pub use spectrum::{HEADING as SPECTRUM, WORDS as SPECTRUM_WORDS, spectra};
+use traces::{PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
 
 pub struct Plot {
     pub heading: String,

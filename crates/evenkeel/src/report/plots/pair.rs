@@ -3,7 +3,7 @@
 use super::traces::{Measure, TAU, THETA, THROUGHPUT, trace};
 use super::{HALF, Plot, WIDE, time_axis};
 use crate::report::chart::{Axis, Chart, Marker, Quantity, Spacing, Trace};
-use crate::report::study::{Look, Study};
+use crate::report::legend::{Look, Study};
 
 pub const NAMES: [&str; 2] = ["A", "B"];
 

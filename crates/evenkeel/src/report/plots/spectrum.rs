@@ -4,7 +4,7 @@ use super::traces::is_hollow;
 use super::{PANEL, Plot, WIDE, time_axis};
 use crate::format;
 use crate::report::chart::{Axis, Chart, Point, Quantity, Spacing, Trace};
-use crate::report::study::Study;
+use crate::report::legend::Study;
 use evenkeel_study::store::Distribution;
 use evenkeel_study::store::format::CellSummary;
 

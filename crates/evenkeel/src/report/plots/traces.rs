@@ -2,7 +2,7 @@
 
 use crate::format;
 use crate::report::chart::{Point, Trace};
-use crate::report::study::Study;
+use crate::report::legend::Study;
 use evenkeel_study::store::format::{CellSummary, EstimateRecord, RunFile, Verdict};
 use std::fmt::Write as _;
 

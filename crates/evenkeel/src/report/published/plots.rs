@@ -3,9 +3,10 @@
 use crate::format;
 use crate::published::{Published, against, hosts, line, of_host, plus_minus, split};
 use crate::report::chart::{Axis, Chart, Guide, Marker, Point, Quantity, Spacing, Trace};
+use crate::report::legend::{HUES, Look};
 use crate::report::plots::{HALF, Plot, WIDE};
-use crate::report::study::{HUES, Look};
-use evenkeel_study::harness::{self, Cell, Figure, Part, Scale, Unit, moments};
+use evenkeel_study::harness;
+use evenkeel_study::harness::{Cell, Figure, Part, Scale, Unit, moments};
 
 /// Our own way has the same look in all studies.
 const OURS: &str = "evenkeel";

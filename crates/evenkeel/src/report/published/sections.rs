@@ -1,10 +1,10 @@
 //! Headline, findings, parts, doubts and environment of the page.
 
-use super::plots::{self, Line};
+use super::plots;
+use super::plots::Line;
 use crate::format;
 use crate::published::{Published, against, hosts, share_words, shown};
-use crate::report::legend::{legend, swatch};
-use crate::report::markup::Text;
+use crate::report::legend::{Text, legend, swatch};
 use crate::report::page::figure;
 use crate::report::sections::{evidence, field, head, list, section, table, unbroken};
 use evenkeel_core::caveat::Caveat;

@@ -2,8 +2,7 @@
 
 use super::section;
 use crate::format;
-use crate::report::markup::Text;
-use crate::report::study::Study;
+use crate::report::legend::{Study, Text};
 use evenkeel_study::store::format::{PlanFile, ServerRecord, TargetRecord};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,25 +1,18 @@
 //! The parts of a report besides its charts, each a function from the study to markup.
 
-mod caveats;
 mod cells;
 mod environment;
 mod headline;
-mod outcomes;
-mod plans;
 mod server;
 mod timelines;
 
-pub use caveats::{caveats, evidence};
-pub use cells::cells;
-pub use environment::{TELLING, environment, list, settings, spoken};
-pub use headline::{headline, trust_text, unbroken, verdicts};
-pub use outcomes::outcomes;
-pub use plans::plans;
-pub use server::server;
-pub use timelines::timelines;
-
-use super::markup::Text;
+use super::legend::Text;
 use crate::format::ABSENT;
+pub use cells::{cells, plans};
+pub use environment::{TELLING, environment, list, settings, spoken};
+pub use headline::{caveats, evidence, headline, trust_text, unbroken, verdicts};
+pub use server::server;
+pub use timelines::{outcomes, timelines};
 
 /// The words of a report, for one who sees it for the first time.
 pub const GUIDE: &str = include_str!("../guide.html");

@@ -2,8 +2,9 @@
 
 use super::{field, head, row as named, section, table};
 use crate::columns::unit;
-use crate::format::{self, TimeUnit};
-use crate::report::study::Study;
+use crate::format;
+use crate::format::TimeUnit;
+use crate::report::legend::Study;
 use evenkeel_study::store::format::CellSummary;
 
 /// A figure of the table: its name in the records, its heading, its unit.

@@ -1,12 +1,12 @@
 //! Each run over time: what it did, and what was done to it.
 
-use super::section;
+use super::{head, row as named, section, table};
 use crate::format;
 use crate::report::chart::{Quantity, Strip, Strips};
 use crate::report::details::{RunDetails, Second};
-use crate::report::markup::Text;
-use crate::report::study::Study;
-use evenkeel_study::store::format::{CellSummary, RunFile, Verdict};
+use crate::report::legend::{Study, Text};
+use evenkeel_study::store::format::{CellSummary, CountsRecord, RunFile, Verdict};
+use std::collections::BTreeMap;
 
 /// Runs that a page draws at most; more are more than anybody looks at.
 const RUNS: usize = 240;
@@ -133,4 +133,46 @@ fn missing(details: Option<&RunDetails>) -> String {
     let all = details.map(|own| [own.intervals.as_ref().err(), own.sense.as_ref().err()]);
     let missing = all.into_iter().flatten().flatten();
     missing.map(|why| format!("<p class=\"words\">not available: {}</p>", Text(why))).collect()
+}
+
+// What became of the arrivals: the four ends add up.
+
+/// Table of outcomes, then errors with one text each.
+pub fn outcomes(study: &Study) -> String {
+    if study.summary.cells.is_empty() {
+        return String::new();
+    }
+    let names = ["cell", "arrivals", "completed", "failed", "timed out", "unsent"];
+    let head = names.map(|name| head(name, "")).concat();
+    let rows: String = study.cells().into_iter().map(|cell| row(study, cell)).collect();
+    let table = table("Outcomes, all runs of a cell added up", &head, &format!("<tbody>\n{rows}</tbody>"));
+    let words = "Every arrival ends as completed, failed, timed out or unsent; the four add up.";
+    section("outcomes", "Outcomes", words, &format!("{table}{}", errors(study)))
+}
+
+fn row(study: &Study, cell: &CellSummary) -> String {
+    let CountsRecord { arrivals, completed, failed, timed_out, unsent } = &cell.counts;
+    let number = |value: u64| format!("<td>{}</td>", format::count(value));
+    let loss = |value: u64| {
+        let class = if value > 0 { "doubt" } else { "none" };
+        format!("<td><span class=\"{class}\">{}</span></td>", format::count(value))
+    };
+    let (sent, lost) = ([*arrivals, *completed], [failed.values().sum(), *timed_out, *unsent]);
+    named(&study.cell_name(cell), &(sent.map(number).concat() + &lost.map(loss).concat()))
+}
+
+fn errors(study: &Study) -> String {
+    let mut counts: BTreeMap<u16, u64> = BTreeMap::new();
+    for (code, count) in study.summary.cells.iter().flat_map(|cell| &cell.counts.failed) {
+        *counts.entry(*code).or_default() += count;
+    }
+    let text_of = |code: &u16| study.runs.iter().find_map(|run| run.error_texts.get(code));
+    let items: String = counts
+        .iter()
+        .map(|(code, count)| {
+            let text = text_of(code).map_or_else(String::new, |text| format!(": {}", Text(text)));
+            format!("<li>error {code}, {} times{text}</li>\n", format::count(*count))
+        })
+        .collect();
+    if items.is_empty() { items } else { format!("<ul class=\"errors\">{items}</ul>\n") }
 }

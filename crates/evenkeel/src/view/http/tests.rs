@@ -1,7 +1,6 @@
 //! The server against clients that are slow, silent, endless, or many.
 
-use super::server::{CLIENTS, REQUEST_MAX};
-use super::*;
+use super::{CLIENTS, REQUEST_MAX, *};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 

@@ -1,6 +1,6 @@
 //! Why a stage of a session ends.
 
-use crate::proxy::refusal::Refusal;
+use crate::proxy::arrivals::Refusal;
 use evenkeel_wire::ProtocolError;
 
 #[derive(Debug)]

@@ -18,9 +18,7 @@ mod tenure;
 mod terms;
 mod understand;
 
-pub use terms::{Action, Context, Event, Side, Terms};
-
-use super::refusal::Refusal;
+use super::arrivals::Refusal;
 use super::seat::{Seat, Standing};
 use crate::admission::{Rejection, SessionId};
 use end::End;
@@ -29,6 +27,7 @@ use leave::Leave;
 use login::Login;
 use relay::Relay;
 use std::sync::Arc;
+pub use terms::{Action, Context, Event, Side, Terms};
 
 /// Bytes of a result that are thrown away for a client that is gone, before the server is left too.
 const DISCARDED_MAX: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use super::end::End;
 use super::{Action, Context, Event, Session, Side, Stage};
-use crate::proxy::refusal::Refusal;
+use crate::proxy::arrivals::Refusal;
 use crate::proxy::seat::Standing;
 use evenkeel_core::Nanos;
 

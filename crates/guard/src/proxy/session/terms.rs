@@ -2,11 +2,9 @@
 
 use crate::admission::{Notice, Rejection, TenantId};
 use crate::proxy::account::{is_bound_to_host, names_socket_plugin};
-use crate::proxy::kinds::Kinds;
-use crate::proxy::plan::{Plan, TenantBy};
-use crate::proxy::refusal::Refusal;
+use crate::proxy::arrivals::{Refusal, Stats};
+use crate::proxy::plan::{Kinds, Plan, TenantBy};
 use crate::proxy::seat::Door;
-use crate::proxy::stats::Stats;
 use evenkeel_core::Nanos;
 use evenkeel_os::tls::TlsMode;
 use std::io;

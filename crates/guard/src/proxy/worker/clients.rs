@@ -2,9 +2,9 @@
 
 use super::{Slot, Worker};
 use crate::proxy::arrivals;
+use crate::proxy::arrivals::Refusal;
 use crate::proxy::link::Link;
 use crate::proxy::pair::{Attempt, Pair};
-use crate::proxy::refusal::Refusal;
 use crate::proxy::session::{Event, Session};
 use crate::proxy::shared::session_id;
 use evenkeel_core::Nanos;

@@ -2,7 +2,6 @@
 
 mod cached;
 mod copies;
-mod error;
 pub(super) mod open;
 mod order;
 mod perform;
@@ -12,16 +11,15 @@ use super::{Backing, Ended};
 use crate::{Buffer, Errno, Work};
 use cached::{Cached, Tried};
 use copies::Copies;
-pub use error::FileError;
 use evenkeel_core::Nanos;
 use evenkeel_os::{Completed, Ring, Wake};
+pub use open::FileError;
 use open::Opened;
 use order::Order;
-use std::fmt;
-use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// Threads where io_uring does all that is asked often.
 const SPARE_THREADS: usize = 4;

@@ -1,13 +1,14 @@
 //! From a path to a file that nobody else uses, its size and its blocks.
 
-use super::FileError;
 use crate::{ALIGNMENT, Errno, Work};
-use evenkeel_os::file::{self, DirectLimits};
+use evenkeel_os::file;
+use evenkeel_os::file::DirectLimits;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::io;
+use std::io::{Seek, SeekFrom};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// Sizes are a multiple of this, as of any disk.
@@ -159,6 +160,42 @@ fn reason(path: &Path, read_only: bool, error: io::Error) -> FileError {
         Some(libc::EINVAL) => FileError::NoDirect(path),
         _ if error.kind() == io::ErrorKind::WouldBlock => FileError::InUse(path),
         _ => FileError::Open { path, error },
+    }
+}
+
+// Why a file cannot be a backing.
+
+/// Why a file or block device cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error("no such file: {0}")]
+    Missing(PathBuf),
+    #[error("neither a file nor a block device: {0}")]
+    NotAFile(PathBuf),
+    #[error("in use: {0}")]
+    InUse(PathBuf),
+    #[error("not writable: {0}")]
+    ReadOnly(PathBuf),
+    #[error("too small for a disk: {path} has {bytes} bytes, a block {block}")]
+    TooSmall { path: PathBuf, bytes: u64, block: u64 },
+    #[error("no direct I/O on {0}")]
+    NoDirect(PathBuf),
+    #[error("no io_uring: {0}")]
+    NoUring(io::Error),
+    #[error("cannot open {path}: {error}")]
+    Open { path: PathBuf, error: io::Error },
+}
+
+impl FileError {
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Missing(_) => "a size (`size` of the disk, or --size SIZE) creates a missing file",
+            Self::InUse(_) => "one process at a time: end the other one, or unmount the device",
+            Self::ReadOnly(_) => "`read_only = true` of the disk opens it without writing",
+            Self::NoDirect(_) => "leave out direct I/O (`direct`)",
+            Self::NoUring(_) => "without io_uring, threads do the I/O",
+            Self::NotAFile(_) | Self::TooSmall { .. } | Self::Open { .. } => return None,
+        })
     }
 }
 

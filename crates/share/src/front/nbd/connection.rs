@@ -3,16 +3,14 @@
 mod answers;
 mod requests;
 
-use super::asked::List;
-use super::memory::Memory;
+use super::memory::{List, Memory};
 use super::output::{Output, Sent};
 use super::patience::{Owes, Watch};
-use super::payload::Payload;
-use super::stream::Stream;
+use super::payload::{Payload, Stream};
 use crate::Request;
 use evenkeel_os::Socket;
-use evenkeel_wire::ProtocolError;
-use evenkeel_wire::nbd::{self, Export, Handshake, RequestReader, Step};
+use evenkeel_wire::nbd::{Export, Handshake, RequestReader, Step};
+use evenkeel_wire::{ProtocolError, nbd};
 use rustls::ServerConfig;
 use std::io;
 use std::sync::Arc;

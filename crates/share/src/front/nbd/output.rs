@@ -1,12 +1,13 @@
 //! Answers on their way to a client.
 
 use super::memory::{Held, Memory};
-use super::stream::Stream;
+use super::payload::Stream;
 use crate::Buffer;
 use evenkeel_os::PARTS;
 use evenkeel_wire::nbd::Head;
 use std::collections::VecDeque;
-use std::io::{self, IoSlice};
+use std::io;
+use std::io::IoSlice;
 
 struct Answer {
     /// What the handshake says has none.

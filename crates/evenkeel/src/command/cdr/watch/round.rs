@@ -1,16 +1,14 @@
 //! The loop: what is whole goes through the chain, one file after the other.
 
-use super::counts::Counts;
 use super::flags::Args;
-use super::passage::{Left, Passage};
-use super::serve::serve;
-use super::steps::Steps;
-use super::{held, line};
+use super::line::{Left, Passage};
+use super::steps::{Counts, Steps, serve};
+use super::{line, steps};
 use crate::clock::{Clock, unix_time};
 use crate::command::Session;
-use crate::failure::{self, FINDING, Hint, Stopped};
+use crate::failure::{FINDING, Hint, Stopped};
 use crate::view::http::Server;
-use crate::{format, out};
+use crate::{failure, format, out};
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_haul::dispatch::DispatchError;
@@ -312,7 +310,7 @@ impl<'a> Watch<'a> {
         self.counts.is_held = note.is_some();
         if let Some(note) = note {
             self.is_finding = true;
-            self.say(&format!("nothing is dispatched: {}", held::why(&note)));
+            self.say(&format!("nothing is dispatched: {}", steps::why(&note)));
         }
         Ok(self.counts.is_held)
     }

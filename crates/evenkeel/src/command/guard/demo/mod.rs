@@ -2,7 +2,6 @@
 
 mod flags;
 mod play;
-mod stage;
 
 use crate::command::Session;
 use crate::guard::show;
@@ -19,10 +18,10 @@ pub use flags::DemoArgs;
 /// No server can be started, or the guard ends.
 pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     // What a crash or a second Ctrl-C left.
-    stage::remove(session)?;
-    let played = stage::Stage::build(session, args).and_then(|stage| play::play(session, args, &stage));
+    play::remove(session)?;
+    let played = play::Stage::build(session, args).and_then(|stage| play::play(session, args, &stage));
     // The stage, with its server, is gone by now; its files go here, whatever happened.
-    let removed = stage::remove(session);
+    let removed = play::remove(session);
     if session.stop.is_set() {
         removed?;
         out::tell("stopped; the server, the guard and their files are gone\n");

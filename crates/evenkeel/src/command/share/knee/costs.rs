@@ -1,17 +1,17 @@
 //! `evenkeel share knee --costs`: what I/Os cost.
 
-use super::engine::{interrupted, on_engine};
 use super::flags::{KneeArgs, SEED};
 use crate::command::{Session, mode};
 use crate::config::units;
 use crate::failure::{NOT_VALID, WithHint};
-use crate::out;
 use crate::progress::{ProgressEvent, View};
 use crate::share::knee::costs::{CostsPlan, json, measure, text};
 use crate::share::knee::storage_caveats;
+use crate::{out, signals};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
-use evenkeel_core::share::SIZES_MAX;
+use evenkeel_core::share::{Costs, SIZES_MAX};
+use evenkeel_share::{DiskPlan, Engine, Handle, Plan};
 use std::process::ExitCode;
 
 /// Rounds below which a standard error says little.
@@ -65,4 +65,34 @@ fn plan(args: &KneeArgs) -> Result<CostsPlan> {
         fill: time(&flags.fill, "--fill")?,
         seed: SEED,
     })
+}
+
+// The engine through which both measurements go, and their end where somebody stops them.
+
+/// Measures on an engine in front of a disk.
+pub fn on_engine<T>(disk: DiskPlan, measure: impl FnOnce((Handle, u64)) -> Result<T>) -> Result<T> {
+    let bytes = disk.backing.bytes();
+    // An infinite window: the loop alone says how many are outstanding. Nobody comes by a socket.
+    let engine =
+        Engine::start(Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 0 })?;
+    match measure((engine.handle(), bytes)) {
+        Ok(swept) => {
+            engine.stop()?;
+            Ok(swept)
+        }
+        Err(error) => {
+            // An engine waits for its last read, and storage that answers no more would keep the message for ever. There
+            // is nothing to flush.
+            std::mem::forget(engine);
+            Err(error)
+        }
+    }
+}
+
+/// Says that a measurement was stopped, and gives its exit code.
+pub fn interrupted(session: &Session) -> ExitCode {
+    if !session.quiet {
+        out::tell("stopped; there is no result before all rounds have ended\n");
+    }
+    signals::exit_code()
 }

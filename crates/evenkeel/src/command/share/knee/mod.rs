@@ -2,7 +2,6 @@
 //! for which it is overwritten where a flag says so.
 
 mod costs;
-mod engine;
 mod flags;
 
 use crate::command::{Session, mode};
@@ -11,12 +10,11 @@ use crate::progress::{ProgressEvent, View};
 use crate::share::knee::{Measurement, Sweep, SweepPlan, caveats, json, sweep, text};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
-use engine::{interrupted, on_engine};
+use costs::{interrupted, on_engine};
 use evenkeel_core::share::knee::{Judgment, Verdict, judge};
 use evenkeel_share::DiskPlan;
-use std::process::ExitCode;
-
 pub use flags::KneeArgs;
+use std::process::ExitCode;
 
 /// Measures, and says the threshold or why there is none.
 ///

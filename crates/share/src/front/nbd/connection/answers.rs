@@ -1,8 +1,7 @@
 //! What a client is answered.
 
 use super::{Connection, Phase};
-use crate::front::nbd::asked::{Asked, Kind};
-use crate::front::nbd::memory::{Held, Memory};
+use crate::front::nbd::memory::{Asked, Held, Kind, Memory};
 use crate::front::nbd::output::Sent;
 use crate::{Answer, Errno, Reply, Request, Work};
 use evenkeel_wire::nbd::{Failure, Head};

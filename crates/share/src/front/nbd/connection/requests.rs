@@ -1,10 +1,11 @@
 //! What a client asks for becomes work of the engine.
 
 use super::{Connection, Context, Phase, REQUESTS_MAX, WEIGHT_MAX};
-use crate::front::nbd::asked::{Asked, Kind, weight};
+use crate::front::nbd::memory::{Asked, Kind, weight};
 use crate::front::nbd::payload::Payload;
 use crate::{Reply, Request, Work};
-use evenkeel_wire::nbd::{self, Command, Failure};
+use evenkeel_wire::nbd;
+use evenkeel_wire::nbd::{Command, Failure};
 
 impl Connection {
     /// Whether it may have one more that is not answered, or whose answer is not sent.
