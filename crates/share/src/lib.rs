@@ -33,7 +33,7 @@ pub use evenkeel_os::tls::disk_tls as server_tls;
 pub use evenkeel_os::{ALIGNMENT, Access, Buffer, Work, group_id, serve_file_systems};
 pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, Crowd, DiskCounts, Handle, Seen};
-pub use listening::{Doors, Listening};
+pub use listening::Listening;
 pub use plan::{DiskPlan, ListenAddress, NbdPlan, Plan, ShareError};
 pub use request::{Answer, Errno, Failure, Reply, Request};
 pub use rustls::ServerConfig;

@@ -1,8 +1,8 @@
 //! The census: which transactions run, which wait, and why. No wait is hidden.
 
 use super::Gate;
+use super::tenant::TenantCensus;
 use evenkeel_core::Nanos;
-use evenkeel_core::histogram::Histogram;
 use std::fmt;
 use std::sync::Arc;
 
@@ -85,31 +85,6 @@ impl Gate {
             tenants: Arc::default(),
         }
     }
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct TenantCensus {
-    pub name: String,
-    /// Share of admissions while others wait too.
-    pub weight: u32,
-    pub waiting: usize,
-    /// How long the first of them has waited.
-    pub longest_waiting: Nanos,
-    /// Transactions admitted and not ended, lent ones included.
-    pub in_flight: usize,
-    /// Sessions that pass the queue because they hold named locks, and nothing else.
-    pub exempt: usize,
-    /// Times since the start that the bound on these ([`Options::named_max`](super::Options::named_max))
-    /// kept one in the queue.
-    pub exempt_refused: u64,
-    pub admitted: u64,
-    /// How many of these, and of those that still wait, had to queue.
-    pub queued: u64,
-    pub rejected: u64,
-    /// Sessions that left the queue by themselves since the start.
-    pub cancelled: u64,
-    /// Waits of all transactions that were admitted, also waits of zero.
-    pub waits: Histogram,
 }
 
 /// Why sessions wait.

@@ -27,7 +27,7 @@ mod tests;
 mod ticks;
 
 use crate::numbers::NumberMap;
-pub use census::{Census, TenantCensus, WaitReason};
+pub use census::{Census, WaitReason};
 pub use cost::Costs;
 use evenkeel_core::Nanos;
 use meter::Meter;
@@ -36,6 +36,7 @@ pub use meter::{
 };
 use session::{Entrance, Session, Stage};
 use std::collections::{BTreeSet, VecDeque};
+pub use tenant::TenantCensus;
 use tenant::{Kill, Tenants, Ticket, Waiter};
 
 /// The gate: who runs, who waits, and in which order.

@@ -4,9 +4,9 @@
 //! waiting tenant with the smallest tag is served next. A tenant that was away starts at the tag served
 //! last, so that absence saves up no claim.
 
-use super::census::TenantCensus;
 use super::meter::{SessionId, TenantId};
 use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Place in a queue; also the order of arrival over all tenants.
@@ -14,6 +14,31 @@ pub(super) type Ticket = u64;
 
 /// Tags count in fractions of a transaction fine enough for weights up to [`Tenants::WEIGHT_MAX`].
 const SCALE: u64 = 1 << 32;
+
+#[derive(Clone, Debug, Default)]
+pub struct TenantCensus {
+    pub name: String,
+    /// Share of admissions while others wait too.
+    pub weight: u32,
+    pub waiting: usize,
+    /// How long the first of them has waited.
+    pub longest_waiting: Nanos,
+    /// Transactions admitted and not ended, lent ones included.
+    pub in_flight: usize,
+    /// Sessions that pass the queue because they hold named locks, and nothing else.
+    pub exempt: usize,
+    /// Times since the start that the bound on these ([`Options::named_max`](super::Options::named_max))
+    /// kept one in the queue.
+    pub exempt_refused: u64,
+    pub admitted: u64,
+    /// How many of these, and of those that still wait, had to queue.
+    pub queued: u64,
+    pub rejected: u64,
+    /// Sessions that left the queue by themselves since the start.
+    pub cancelled: u64,
+    /// Waits of all transactions that were admitted, also waits of zero.
+    pub waits: Histogram,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Tenant {

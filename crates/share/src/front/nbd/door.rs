@@ -1,6 +1,5 @@
 //! Where clients arrive.
 
-use crate::listening::listen;
 use crate::{ListenAddress, ShareError};
 use evenkeel_os::Listener;
 use evenkeel_os::address::Address;
@@ -21,7 +20,8 @@ impl Door {
     }
 
     pub fn bind(place: &ListenAddress) -> Result<Self, ShareError> {
-        let listener = listen(&place.address, place.access)?;
+        let failed = |source| ShareError::Listen { address: place.address.clone(), source };
+        let listener = Listener::bind_for(&place.address, place.access).map_err(failed)?;
         Ok(Self::new(listener, place.address.clone(), place.disk))
     }
 }
