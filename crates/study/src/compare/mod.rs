@@ -5,27 +5,19 @@
 //! compare, and says more than any: it is a finding of its own. What else differs between the two is not judged here; that they
 //! were asked different things is told.
 
-mod error;
-mod figure;
 mod found;
 mod judged;
 mod levels;
-mod matched;
-mod settling;
 mod side;
 mod studies;
 
-pub use error::CompareError;
-pub use figure::Figure;
-pub use found::{Carried, Condition, Statement};
-pub use judged::Compared;
-pub use levels::{LevelPair, level_pairs};
-pub use settling::Parted;
-pub use side::{More, Side};
-
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Margin, Verdict};
-use figure::Count;
+pub use found::{Carried, Condition, Parted, Statement};
+pub use judged::{CompareError, Compared};
+pub use levels::{LevelPair, level_pairs};
+use side::Count;
+pub use side::{Figure, More, Side};
 
 /// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
 /// count from the sending: then they are set aside.
@@ -66,7 +58,7 @@ fn counted(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Resul
         Figure::Cpu => studies::cpu(first, second)?,
         Figure::Response | Figure::P95 => studies::at_common_rates(first, second, figure)?,
     };
-    judged::of(found, figure, margin, (matched::unlike(first, second), unfinished(first, second)))
+    judged::of(found, figure, margin, (studies::unlike(first, second), unfinished(first, second)))
 }
 
 /// The sides of which runs are still to come, each study once.

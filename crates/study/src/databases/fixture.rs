@@ -1,8 +1,7 @@
 //! A setting and runs for tests.
 
-use super::contend::ratio;
+use super::contend::{OF_HOST, ratio};
 use super::record::Setting;
-use super::watch::OF_HOST;
 use super::{NAMES, parts};
 use crate::harness::{FORMAT, Plan, Run};
 use crate::published::of_hosts;

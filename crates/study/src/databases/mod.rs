@@ -8,22 +8,18 @@
 //! kept (`parts`, `figures`), and what they come to (`judge`) is pure.
 
 mod contend;
-mod figures;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
-mod images;
 mod judge;
 pub mod needs;
 mod pair;
 mod parts;
 pub mod record;
 mod study;
-mod watch;
 
-pub use figures::FIGURES;
 pub use judge::judge;
 pub use parts::{most, parts};
-pub use study::Databases;
+pub use study::{Databases, FIGURES};
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "databases";

@@ -1,7 +1,6 @@
 //! Two hosts with a database each, up for one run: disks on the arrays, mounted, and servers on them.
 
-use super::images::{Images, SANDBOX, spec};
-use super::record::Setting;
+use super::record::{Images, SANDBOX, Setting, spec};
 use super::{NAMES, SHARES, THRESHOLD_S};
 use crate::published::{At, DiskFile, Host, HostFile, Result, Scratch, While, WindowFile};
 use evenkeel_core::share::ArrayPlan;

@@ -1,13 +1,12 @@
 //! The study as the harness makes it: a store is filled once, and every run has two hosts on copies of it.
 
 use super::contend::contend;
-use super::images::Images;
 use super::pair::{Key, Pair};
-use super::record::Setting;
-use super::{FIGURES, most, needs};
-use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run};
+use super::record::{Images, Setting};
+use super::{most, needs};
+use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run, Scale, Unit};
 use crate::published::{At, AtWork, Bed, PublishedError, Result, Scratch};
-use crate::shares::way_of;
+use crate::shares::{BETA, WINDOW, way_of};
 use evenkeel_core::random::Seed;
 
 pub type Databases<'a> = AtWork<'a, Store>;
@@ -46,3 +45,26 @@ impl Bed for Store {
         super::judge(plan, setting, runs)
     }
 }
+
+// What is kept of a run: figures of each host, as `window@a`.
+
+/// All of them, in the order of columns. Without control there is no window, and beta says nothing.
+pub const FIGURES: [Figure; 12] = [
+    Figure::plain("orders_per_minute", ["orders", "1/min"]),
+    Figure::plain("order_ms", ["an order", "ms"]),
+    Figure::plain("orders_ratio", ["orders", "b / a"]),
+    Figure::drawn("ios_per_s", ["I/Os", "1/s"], "I/Os per second", "I/Os")
+        .on(Unit::PerSecond, Scale::Linear)
+        .words("Of the disk with the data."),
+    // On a linear scale one stall of the machine presses all else onto the floor.
+    Figure::drawn("latency_ms", ["I/O", "ms"], "Latency", "mean latency")
+        .on(Unit::Milliseconds, Scale::Logarithmic)
+        .words("Mean time of an I/O in the storage, of the disk with the data, on a logarithmic scale."),
+    WINDOW,
+    Figure::plain("wanted", ["wanted", ""]),
+    Figure::plain("outstanding", ["under way", ""]),
+    BETA,
+    Figure::plain("orders_per_minute_se", ["se", "within a run"]),
+    Figure::plain("rolled_back", ["no stock", ""]),
+    Figure::plain("lost", ["lost", ""]),
+];

@@ -1,7 +1,6 @@
 //! Doubts that published studies have in common.
 
-use super::plan::Part;
-use super::run::Run;
+use super::plan::{Part, Run};
 use crate::format;
 use evenkeel_core::caveat::{Caveat, Severity};
 use std::cmp::Reverse;

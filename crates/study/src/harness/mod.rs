@@ -5,30 +5,24 @@
 //! in blocks, what a kill or Ctrl-C leaves and how it goes on (`measure`), the runs with their figures by name (`run`), means over
 //! repeats (`cells`), published claims and how they are judged (`claim`), and what is said of them (`judgement`).
 
-mod cells;
 mod claim;
 mod course;
 mod doubts;
-mod figure;
 mod judgement;
 mod measure;
 mod plan;
-mod run;
 mod study;
 
 pub use crate::store::Series;
-pub(crate) use cells::cell;
-pub use cells::{Cell, Moment, cells, moments};
-pub(crate) use claim::{Claim, Rule, direction, findings};
+pub use claim::{Cell, Moment, cells, moments};
+pub(crate) use claim::{Claim, Rule, cell, direction, findings};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
 pub(crate) use doubts::{doubts, of_runs, standing};
-pub use figure::{Chart, Figure, Scale, Unit};
 pub(crate) use judgement::above;
 pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};
 pub use measure::{is_complete, measure, plan_of};
-pub use plan::{FORMAT, Factor, Level, Part, Plan};
-pub use run::{Run, keep, read};
-pub use study::{Event, Notify, Order, Study};
+pub use plan::{FORMAT, Factor, Level, Part, Plan, Run, keep, read};
+pub use study::{Chart, Event, Figure, Notify, Order, Scale, Study, Unit};
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,11 @@
 //! A server and runs on it for a study that has an order of its own: the same starts, observers and figures as in a profile.
 
 use super::disk::READ_MS;
-use super::event::Notify;
-use super::held::hold;
 use super::length::Phases;
 use super::measure::{RunOrder, measure};
 use super::site::{Ready, Setting, Site};
-use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec};
-use super::{StudyError, manifest, plans, preflight};
+use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, hold};
+use super::{Notify, StudyError, manifest, plans, preflight};
 use crate::store::format::{CellRecord, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;

@@ -1,15 +1,15 @@
 //! One run on a cold server.
 
-use super::ledger::Ledger;
 use super::length::phases;
 use super::measure::{Measured, RunOrder, measure};
-use super::run::Study;
+use super::run::{Ledger, Study};
 use super::site::{Ready, Setting};
 use super::spec::Reset;
 use super::{RunPlace, StudyError, StudyEvent};
 use crate::harness::Course;
+use crate::store;
 use crate::store::format::CellRecord;
-use crate::store::{self, attempt_name, run_name, write_tables};
+use crate::store::{attempt_name, run_name, write_tables};
 use evenkeel_lab::load::ArrivalPlan;
 use std::sync::Arc;
 

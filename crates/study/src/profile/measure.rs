@@ -1,21 +1,21 @@
 //! One run: load with its observers, then its figures and caveats.
 
-use super::eyes::Eyes;
+use super::around::Eyes;
 use super::figures::{kinds, orders_per_minute, times};
-use super::ledger::Ledger;
+use super::judge::Observation;
 use super::length::Phases;
-use super::observe::Observation;
-use super::pooled;
+use super::run::Ledger;
 use super::site::Ready;
 use super::spec::StudySpec;
-use super::{StudyError, StudyEvent, around, disk, judge, parts, preflight, stretch};
+use super::{StudyError, StudyEvent, around, disk, judge, parts, pooled, preflight, stretch};
 use crate::store::Series;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile, SensedBy};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::random::Seed;
+use evenkeel_lab::load;
 use evenkeel_lab::load::{
-    self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
+    ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
 };
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::clock::{Clock, unix_time};

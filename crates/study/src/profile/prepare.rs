@@ -2,11 +2,12 @@
 
 use super::run::Study;
 use super::site::{Ready, Setting};
-use super::spec::{SeriesSpec, ServerSpec};
-use super::{StudyError, StudyEvent, manifest, plans, pool, preflight};
+use super::spec::{PoolSize, SeriesSpec, ServerSpec};
+use super::{StudyError, StudyEvent, manifest, plans, preflight};
 use crate::store::format::{FORMAT, ManifestFile};
 use evenkeel_lab::explain;
-use evenkeel_site::sandbox::{self, DiskLimit};
+use evenkeel_site::sandbox;
+use evenkeel_site::sandbox::DiskLimit;
 use evenkeel_site::server::{Control, Problem};
 use std::collections::BTreeSet;
 
@@ -109,9 +110,60 @@ impl Study<'_> {
     fn size_pools(&mut self, site: usize, tables_bytes: Option<u64>) -> Result<(), StudyError> {
         for (spec, record) in self.spec.series.iter().zip(&mut self.plan.series) {
             if let (true, Some(size), None) = (spec.site == site, spec.pool, record.pool_bytes) {
-                record.pool_bytes = Some(pool::bytes(size, tables_bytes, spec.workload.name())?);
+                record.pool_bytes = Some(bytes(size, tables_bytes, spec.workload.name())?);
             }
         }
         Ok(())
+    }
+}
+
+// Sizes of the buffer pool.
+
+/// What a MariaDB or MySQL server starts with at least: below 5 MiB it refuses, and MariaDB 10.11 with pages of
+/// 16 KiB needs 6 MiB in practice.
+pub const POOL_BYTES_MIN: u64 = 6 << 20;
+
+/// The server counts its pool in pieces of 1 MiB and rounds up by itself; rounding here makes the plan say what
+/// the server does.
+const PIECE: u64 = 1 << 20;
+
+/// A pool in bytes, from the bytes of the workload's tables and indexes.
+fn bytes(pool: PoolSize, tables_bytes: Option<u64>, workload: &str) -> Result<u64, StudyError> {
+    match pool {
+        PoolSize::Bytes(bytes) => Ok(bytes),
+        PoolSize::Percent(percent) => {
+            let tables_bytes =
+                tables_bytes.ok_or_else(|| StudyError::UnknownSize { workload: workload.to_owned() })?;
+            let exact = tables_bytes as f64 * percent / 100.0;
+            let pool_bytes = (exact as u64).div_ceil(PIECE) * PIECE;
+            if pool_bytes < POOL_BYTES_MIN {
+                return Err(StudyError::SmallPool {
+                    percent,
+                    tables_bytes,
+                    pool_bytes,
+                    minimum_bytes: POOL_BYTES_MIN,
+                });
+            }
+            Ok(pool_bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_counts_from_the_tables_and_rounds_up_to_whole_mebibytes() {
+        assert_eq!(bytes(PoolSize::Percent(20.0), Some(60 << 20), "w").unwrap(), 12 << 20);
+        assert_eq!(bytes(PoolSize::Percent(33.0), Some(60 << 20), "w").unwrap(), 20 << 20);
+        assert_eq!(bytes(PoolSize::Bytes(7), None, "w").unwrap(), 7);
+    }
+
+    #[test]
+    fn a_pool_below_the_minimum_is_refused() {
+        let refused = bytes(PoolSize::Percent(20.0), Some(10 << 20), "w").unwrap_err();
+        assert!(refused.to_string().contains("below the server's minimum"), "{refused}");
+        assert!(matches!(bytes(PoolSize::Percent(20.0), None, "w"), Err(StudyError::UnknownSize { .. })));
     }
 }

@@ -1,20 +1,19 @@
 //! From the first server to the last run.
 
 use super::climb::Climbs;
-use super::event::Notify;
-use super::held::hold;
 use super::length::phases;
 use super::site::Site;
-use super::spec::StudySpec;
-use super::turns::Turns;
-use super::{StudyError, StudyEvent, ledger, order, summary};
+use super::spec::{StudySpec, hold};
+use super::{Notify, StudyError, StudyEvent, order, summary};
 use crate::harness::{Block, Course, go_through, is_course_complete};
-use crate::store::StudyFolder;
-use crate::store::format::{Caveat, CellRecord, PlanFile, RunFile, SummaryFile};
+use crate::store::format::{Caveat, CellRecord, FORMAT, PlanFile, RunFile, SummaryFile, WrittenFile};
+use crate::store::{StoreError, StudyFolder};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
+use evenkeel_lab::load::Written;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
+use std::collections::VecDeque;
 
 /// What a run costs besides its load: server up and down, on a small machine. Only for the time that is told.
 const OVERHEAD: Nanos = Nanos::from_secs(3);
@@ -99,7 +98,7 @@ impl<'a> Study<'a> {
 
     /// What follows from all that was measured; kept in the folder.
     pub(super) fn summary(&self) -> Result<SummaryFile, StudyError> {
-        let written = ledger::written(self.folder)?;
+        let written = written(self.folder)?;
         let summary = SummaryFile { written, ..summary::summarise(&self.plan, &self.runs) };
         self.folder.write("summary.json", &summary)?;
         Ok(summary)
@@ -222,5 +221,84 @@ impl Course for Study<'_> {
     fn again(&mut self, (cell, repeat): &Self::Key, attempt: u32, because: Disturbance) {
         let run = self.place(cell, *repeat, attempt);
         (self.tell)(StudyEvent::MeasuredAgain { run, because });
+    }
+}
+
+// What a study has written to a server that others use, kept in its folder from load to load.
+
+const FILE: &str = "written.json";
+
+/// Counts the loads of a study: probes, runs, and attempts that were set aside or stopped.
+pub(super) struct Ledger<'a>(pub &'a StudyFolder);
+
+impl Ledger<'_> {
+    /// A load begins. Until its end is noted nobody knows what it writes.
+    pub fn begins(&self) -> Result<(), StoreError> {
+        self.change(|file| file.unknown_loads += 1)
+    }
+
+    pub fn ends(&self, written: &Written) -> Result<(), StoreError> {
+        self.change(|file| {
+            file.unknown_loads = file.unknown_loads.saturating_sub(1);
+            file.rows.add(written);
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut WrittenFile)) -> Result<(), StoreError> {
+        let mut file = written(self.0)?.unwrap_or_default();
+        file.format = FORMAT;
+        change(&mut file);
+        self.0.write(FILE, &file)
+    }
+}
+
+/// What was written so far; `None` where nothing was to be counted.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn written(folder: &StudyFolder) -> Result<Option<WrittenFile>, StoreError> {
+    folder.path().join(FILE).exists().then(|| folder.read(FILE)).transpose()
+}
+
+// Whose turn it is where runs are chosen one by one, and why that ends.
+
+/// Why a sequence ended; of several series, the one that weighs most, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum End {
+    Enough,
+    Exhausted,
+    TooFewArrivals,
+    RequestsFail,
+    GeneratorFails,
+    TooMany,
+    TimeIsUp,
+}
+
+/// Groups of series, each in its turn, so that what drifts with time meets them alike.
+pub(super) struct Turns {
+    /// Those that go on, the next one first.
+    pub groups: VecDeque<Vec<usize>>,
+    /// Runs that are left of the group whose turn it is: series and rate.
+    pub runs: VecDeque<(usize, f64)>,
+    pub end: End,
+}
+
+impl End {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Enough => "the bounds are as tight as requested",
+            Self::TimeIsUp => "the time is up",
+            Self::Exhausted => "no further run of this length tightens the bounds",
+            Self::TooFewArrivals => {
+                "the server carries so little that a run has too few arrivals: give runs more time by \
+                 --duration, and all of them by --within"
+            }
+            Self::RequestsFail => {
+                "too many requests fail at the rate to measure next: see the errors by `evenkeel load`, and \
+                 fix what the server names"
+            }
+            Self::GeneratorFails => "the generator fails at the rate to measure next",
+            Self::TooMany => "2,000 runs are made",
+        }
     }
 }

@@ -1,12 +1,10 @@
 //! Finding the saturation of a series before its rates are laid around it.
 
-use super::judge;
-use super::ledger::Ledger;
 use super::length::Phases;
 use super::measure::{Measured, RunOrder, measure};
-use super::run::Study;
+use super::run::{Ledger, Study};
 use super::site::Ready;
-use super::{StudyError, StudyEvent};
+use super::{StudyError, StudyEvent, judge};
 use crate::store::format::{CellRecord, ProbeRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};

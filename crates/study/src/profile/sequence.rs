@@ -1,8 +1,7 @@
 //! Runs one by one, each where it tightens the bounds most, until they are as tight as was wanted or the time is up.
 
-use super::run::Study;
+use super::run::{End, Study, Turns};
 use super::spec::{Budget, StudySpec};
-use super::turns::{End, Turns};
 use super::{StudyError, StudyEvent, answer, cells, length, order, summary};
 use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;

@@ -1,16 +1,15 @@
 //! Data sets on the private servers of studies, and what is asked of them.
 
-use super::workplace::Workplace;
+use super::scratch::Workplace;
 use super::{PublishedError, Result, While};
 use crate::harness::{Event, Notify};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::{DataSet, DataSpec, Stamp, Via, populate_own};
-use evenkeel_lab::load::{
-    self, ArrivalPlan, LoadError, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy,
-};
+use evenkeel_lab::load::{ArrivalPlan, LoadError, LoadPhase, LoadPlan, LoadResult, Protocol, SessionPolicy};
 use evenkeel_lab::workload::user::UserWorkload;
-use evenkeel_lab::workload::{self, Database, Workload};
+use evenkeel_lab::workload::{Database, Workload};
+use evenkeel_lab::{load, workload};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;

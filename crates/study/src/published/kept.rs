@@ -1,15 +1,16 @@
 //! Published studies that are kept in folders.
 
-use super::workplace::Workplace;
+use super::scratch::Workplace;
 use super::{PublishedError, Result};
-use crate::databases::{self, Databases};
-use crate::forgotten::{self, Forgotten};
+use crate::databases::Databases;
+use crate::forgotten::Forgotten;
 use crate::harness::{Plan, Run, Study, plan_of, read};
-use crate::shares::{self, Shares};
+use crate::shares::Shares;
 use crate::store::StudyFolder;
-use crate::telecom::{self, Telecom};
-use crate::throttling::{self, Throttling};
-use crate::variation::{self, Variation};
+use crate::telecom::Telecom;
+use crate::throttling::Throttling;
+use crate::variation::Variation;
+use crate::{databases, forgotten, shares, telecom, throttling, variation};
 use std::path::Path;
 
 pub type AnyStudy<'a> = Box<dyn Study<Error = PublishedError> + 'a>;

@@ -5,29 +5,23 @@
 //! [`Program`] stands for, so that no study knows flags or files of the command line.
 
 mod dataset;
-mod error;
 mod host_file;
 mod kept;
 mod machine;
 mod periods;
 mod program;
 mod scratch;
-mod server;
 mod setting;
-mod watch;
-mod workplace;
 
 pub(crate) use dataset::{begun, closed, fill, workload, workload_of_file};
-pub(crate) use error::While;
-pub use error::{AnyError, PublishedError, Result};
 pub use host_file::{DiskFile, HostFile, WindowFile};
 pub use kept::{AnyStudy, kind, of_plan, stored};
 pub use machine::MachineRecord;
 pub(crate) use periods::{Periods, of_hosts};
-pub use program::{DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, Tick};
-pub(crate) use scratch::Scratch;
-pub(crate) use server::PrivateServer;
+pub use program::{
+    AnyError, DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick,
+};
+pub(crate) use program::{Watch, While, timed};
+pub use scratch::{At, AtWork, Bed, Workplace};
+pub(crate) use scratch::{PrivateServer, Scratch, not_running};
 pub(crate) use setting::{Number, Numbers, setting};
-pub(crate) use watch::{Watch, timed};
-pub(crate) use workplace::not_running;
-pub use workplace::{At, AtWork, Bed, Workplace};

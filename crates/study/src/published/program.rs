@@ -1,9 +1,23 @@
 //! What only the program around the studies can do: be a guard or a host of shared storage in a process of its own, and read
 //! workloads as users write them.
 
-use super::Result;
+use crate::harness::Run;
+use crate::profile::StudyError;
+use crate::store::StoreError;
+use evenkeel_core::Nanos;
 use evenkeel_core::control::Sample;
+use evenkeel_haul::HaulError;
+use evenkeel_haul::dispatch::DispatchError;
+use evenkeel_lab::data::DataError;
+use evenkeel_lab::load::LoadError;
 use evenkeel_lab::workload::user::Definition;
+use evenkeel_os::clock::monotonic;
+use evenkeel_os::tools::ToolError;
+use evenkeel_sense::Domain;
+use evenkeel_sense::cpu::{CpuReading, CpuUse};
+use evenkeel_site::sandbox::SandboxError;
+use evenkeel_site::server::TargetError;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 pub trait Program {
@@ -92,4 +106,163 @@ pub struct DiskStatus {
     pub wanted: f64,
     /// I/Os completed since the host began.
     pub ios: u64,
+}
+
+// Why a published study cannot go on: what went wrong, while doing what, and what can be done about it.
+
+/// What may go wrong in a published study.
+pub type Result<T, E = PublishedError> = std::result::Result<T, E>;
+
+pub type AnyError = Box<dyn Error + Send + Sync>;
+
+/// Why a published study cannot go on. What was finished before stays in its folder. An error of a library is also its
+/// source, so that whoever shows errors finds what that library advises.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishedError {
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Sandbox(#[from] SandboxError),
+    #[error("{0}")]
+    Target(#[from] TargetError),
+    #[error("{0}")]
+    Data(#[from] DataError),
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    #[error("{0}")]
+    Haul(#[from] HaulError),
+    #[error("{0}")]
+    Dispatch(#[from] DispatchError),
+    #[error("{0}")]
+    Server(#[from] StudyError),
+    #[error("{0}")]
+    Tool(#[from] ToolError),
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// Something failed while this was done.
+    #[error("{doing}")]
+    While { doing: String, source: AnyError },
+    /// Something is not as it must be; with the way out, where there is one.
+    #[error("{what}")]
+    Wrong { what: String, hint: Option<String> },
+    /// The program around the studies, or one of the system, failed; with the way out, where it is known.
+    #[error("{source}")]
+    Outside { source: AnyError, hint: Option<String> },
+}
+
+impl PublishedError {
+    /// Something is not as it must be.
+    pub fn wrong(what: impl Into<String>) -> Self {
+        Self::Wrong { what: what.into(), hint: None }
+    }
+
+    /// Something is not as it must be, and this can be done about it.
+    pub fn with_hint(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Wrong { what: what.into(), hint: Some(hint.into()) }
+    }
+
+    /// This of a run of the plan is none that the study knows.
+    pub(crate) fn unreadable(what: &str) -> Self {
+        Self::with_hint(
+            format!("plan.json has a run whose {what} cannot be read"),
+            "restore plan.json from a backup; finished runs stay in the folder",
+        )
+    }
+
+    /// What the user can do about it, where the error is of no library that says so itself.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Wrong { hint, .. } | Self::Outside { hint, .. } => hint.as_deref(),
+            Self::While { source, .. } => source.downcast_ref::<Self>().and_then(Self::hint),
+            _ => None,
+        }
+    }
+}
+
+/// Says what was being done when something failed.
+pub(crate) trait While<T> {
+    /// Adds what was being done.
+    fn doing<S: Into<String>>(self, doing: impl FnOnce() -> S) -> Result<T>;
+}
+
+impl<T, E: Into<AnyError>> While<T> for Result<T, E> {
+    fn doing<S: Into<String>>(self, doing: impl FnOnce() -> S) -> Result<T> {
+        self.map_err(|error| PublishedError::While { doing: doing().into(), source: error.into() })
+    }
+}
+
+// CPU time during a run: what a study used of the machine, and what others took.
+
+/// What a piece of work gives, and the seconds that it takes.
+pub(crate) fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
+    let began = monotonic();
+    let done = work()?;
+    Ok((done, (monotonic() - began).as_secs_f64()))
+}
+
+/// What was read when it began.
+pub(crate) struct Watch {
+    at: Nanos,
+    host: Option<CpuReading>,
+    /// Of the processes of the study, this one last.
+    own: Vec<(u32, Option<CpuReading>)>,
+}
+
+/// What is not known is `None`, as of a process that has ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Used {
+    pub steal_percent: Option<f64>,
+    /// Of all but the study, percent of the machine.
+    pub other_load_percent: Option<f64>,
+    /// Of the first process of the study.
+    pub first_s: Option<f64>,
+}
+
+impl Used {
+    /// Adds to a run what disturbed it.
+    pub fn note(&self, run: &mut Run) {
+        run.set("steal_percent", self.steal_percent);
+        run.set("other_load_percent", self.other_load_percent);
+    }
+}
+
+impl Watch {
+    /// Of these processes beside our own.
+    pub fn begin(processes: impl IntoIterator<Item = u32>) -> Self {
+        let (at, host) = (monotonic(), Domain::Host.read());
+        let own = processes.into_iter().chain([std::process::id()]);
+        Self { at, host, own: own.map(|process| (process, Domain::Process(process).read())).collect() }
+    }
+
+    pub fn end(&self) -> Used {
+        let over = monotonic() - self.at;
+        let used = |domain: Domain, before: &Option<CpuReading>| {
+            CpuUse::between(before.as_ref()?, &domain.read()?, over)
+        };
+        let busy_s: Vec<Option<f64>> = (self.own.iter())
+            .map(|(process, before)| Some(used(Domain::Process(*process), before)?.busy.as_secs_f64()))
+            .collect();
+        let host = used(Domain::Host, &self.host);
+        let other_load_percent =
+            host.as_ref().zip(busy_s.iter().copied().sum()).map(|(host, own_s): (_, f64)| {
+                // They are read one after the other, so that the difference may be a little below nothing.
+                (100.0 * (host.busy.as_secs_f64() - own_s) / (host.capacity * over.as_secs_f64())).max(0.0)
+            });
+        let steal_percent = host.and_then(|host| host.steal);
+        Used { steal_percent, other_load_percent, first_s: busy_s.first().copied().flatten() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_study_uses_disturbs_nobody_and_of_a_process_that_has_ended_nothing_is_known() {
+        let watch = Watch::begin([]);
+        let other = watch.end().other_load_percent;
+        assert!(other.is_none_or(|percent| (0.0..=100.5).contains(&percent)), "{other:?}");
+        let used = Watch::begin([u32::MAX]).end();
+        assert!(used.first_s.is_none() && used.other_load_percent.is_none(), "{used:?}");
+    }
 }

@@ -4,23 +4,18 @@
 //! pure: `parts` is a part for each published experiment, `record` turns the trace of a run into figures and series, `judge` says what the
 //! runs come to beside the published figures.
 
-pub(crate) mod figures;
 pub mod fio;
 mod judge;
 mod live;
 mod parts;
-mod record;
 mod study;
 
-pub use figures::FIGURES;
-pub use judge::judge;
-pub use parts::{Setting, parts, scaled};
-pub use record::record;
-pub use study::Shares;
-
-use crate::harness::Order;
+use crate::harness::{Figure, Order, Scale, Unit};
 use crate::published::{PublishedError, Result};
 use evenkeel_core::share::experiment::Treatment;
+pub use judge::judge;
+pub use parts::{Setting, parts, scaled};
+pub use study::{Shares, record};
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "shares";
@@ -52,3 +47,42 @@ pub(crate) fn way_of(order: &Order<'_>) -> Result<Treatment> {
 pub fn signed(percent: f64) -> String {
     if percent.abs() < 0.05 { "0.0".to_owned() } else { format!("{percent:+.1}") }
 }
+
+// The figures of a run. One of a host has its number behind, as `iops@1`.
+
+/// All of them, in the order of columns. Without control there is no window, and beta says nothing.
+pub const FIGURES: [Figure; 16] = [
+    Figure::drawn("iops", ["I/Os", "1/s"], "I/Os per second", "I/Os")
+        .on(Unit::PerSecond, Scale::Linear)
+        .words("Each line is a host, by its number."),
+    Figure::drawn("latency_ms", ["latency", "ms"], "Latency", "mean latency")
+        .on(Unit::Milliseconds, Scale::Linear)
+        .words("Mean over the hosts that follow a law, weighted by their I/Os."),
+    Figure::plain("total_iops", ["I/Os of all", "1/s"]),
+    Figure::plain("last_over_first", ["last host", "/ first"]),
+    WINDOW,
+    Figure::plain("under_percent", ["below L", "%"]),
+    Figure::plain("over_percent", ["above L", "%"]),
+    Figure::flag("shares_judged", ["shares", "judged"]),
+    Figure::plain("periods_to_share", ["periods", "to shares"]),
+    Figure::plain("share_error_percent", ["share error", "%"]),
+    Figure::plain("opened", ["window", "in the lull"]),
+    Figure::plain("beta_before", ["beta", "before it"]),
+    Figure::plain("beta_in_lull", ["beta", "in the lull"]),
+    Figure::plain("beta_after", ["beta", "after it"]),
+    Figure::plain("orders_ratio", ["orders", "last / first"]),
+    BETA,
+];
+
+/// Most I/Os that a host may have under way.
+pub(crate) const WINDOW: Figure = Figure::drawn("window", ["window", ""], "Windows", "window")
+    .words("Most I/Os that a host may have under way.")
+    .without("uncontrolled");
+
+/// What the published law adds to a window.
+pub(crate) const BETA: Figure = Figure::drawn("beta", ["beta", ""], "Beta", "beta")
+    .words(
+        "K times a host's shares, as far as it fills its window: min(wanted / window, 1) of them. The published law adds \
+         it to the window; ours does not use it.",
+    )
+    .without("uncontrolled");

@@ -1,13 +1,12 @@
 //! What a stored profile says about loads that it did not measure: servers for an objective, each with its response.
 
-mod joined;
-
-use crate::profile::{standing, summarise, trust_limits};
-use crate::store::format::{BoundsRecord, CellSummary, HeadlineRecord, PlanFile, RunFile, Verdict};
+use crate::profile::{cell_of, standing, summarise, trust_limits};
+use crate::store::format::{
+    BoundsRecord, CellSummary, HeadlineRecord, PlanFile, RunFile, SeriesRecord, Verdict,
+};
 use evenkeel_core::bounds::Work;
 use evenkeel_core::size::{Ends, Figure, Measured, Server, SizeError, Sizing};
 use evenkeel_core::trust::TrustLimit;
-pub use joined::join;
 use std::collections::BTreeSet;
 
 /// Shorter runs rarely meet a checkpoint or a flush that stalls a server that writes, seconds.
@@ -175,4 +174,26 @@ fn cpus(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> f64 {
     let by_quota = own().filter_map(|run| run.neighbours.as_ref()?.quota_cpus).reduce(f64::min);
     let by_theta = own().filter_map(|run| Some(run.theta.as_ref()?.cpus)).reduce(f64::max);
     by_theta.into_iter().chain(by_quota).reduce(f64::min).unwrap_or(1.0)
+}
+
+// Several profiles of the same server and workload as one.
+
+/// Adds what another profile measured: its rates, and its runs as further ones. False, and nothing is added, where it has other series,
+/// servers or statements.
+pub fn join(plan: &mut PlanFile, runs: &mut Vec<RunFile>, other: &PlanFile, more: Vec<RunFile>) -> bool {
+    let urls = |plan: &PlanFile| plan.targets.iter().map(|target| target.url.clone()).collect::<Vec<_>>();
+    let is_same = |(one, another): (&SeriesRecord, &SeriesRecord)| {
+        one.label == another.label && one.same_but_target(another)
+    };
+    let are_same = plan.series.len() == other.series.len()
+        && plan.series.iter().zip(&other.series).all(is_same)
+        && (urls(plan), plan.file_crc32) == (urls(other), other.file_crc32);
+    for mut run in more.into_iter().filter(|_| are_same) {
+        let Some(cell) = other.cells.iter().find(|cell| cell.id == run.cell) else { continue };
+        run.cell = cell_of(plan, cell.series, cell.rate_per_s).id;
+        let last = runs.iter().filter(|own| own.cell == run.cell).map(|own| own.repeat).max();
+        run.repeat = last.unwrap_or(0) + 1;
+        runs.push(run);
+    }
+    are_same
 }

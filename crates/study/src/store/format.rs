@@ -2,20 +2,19 @@
 //! that older readers cannot take raises [`FORMAT`].
 
 pub use super::batches::BatchRecord;
-pub use super::bounds::{BoundsRecord, NeighboursRecord, RangeRecord, WorkRecord};
-pub use super::estimates::EstimateRecord;
+pub use super::estimates::{EstimateRecord, PartMeansRecord, PartsRecord};
 pub use super::manifest::{ManifestFile, ServerRecord, StatementPlanRecord};
-pub use super::parts::{PartMeansRecord, PartsRecord};
 pub use super::plan::{
     CellRecord, PlanFile, ProbeRecord, SeriesRecord, SettingsRecord, SweepRecord, TargetRecord,
     WorkloadFileRecord,
 };
 pub use super::run::{
-    AttemptRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord,
+    AttemptRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord, TimesRecord,
 };
-pub use super::summary::{CellSummary, HeadlineRecord, SummaryFile, UndisturbedRecord};
-pub use super::times::TimesRecord;
-pub use super::words::{DomainRecord, LayoutRecord, ResetRecord, Verdict};
+pub use super::summary::{
+    BoundsRecord, CellSummary, DomainRecord, HeadlineRecord, LayoutRecord, NeighboursRecord, RangeRecord,
+    ResetRecord, SummaryFile, UndisturbedRecord, Verdict, WorkRecord,
+};
 pub use super::written::WrittenFile;
 pub use evenkeel_core::caveat::{Caveat, Severity};
 pub use evenkeel_lab::load::Counts as CountsRecord;

@@ -17,7 +17,6 @@
 
 mod attempts;
 mod batches;
-mod bounds;
 pub(crate) mod caveats;
 mod error;
 mod estimates;
@@ -25,20 +24,15 @@ mod folder;
 pub mod format;
 pub(crate) mod lateness;
 mod manifest;
-mod parts;
 mod plan;
 mod readers;
 mod run;
 mod summary;
-mod tables;
-mod times;
-mod words;
 mod written;
 
 pub use attempts::{Attempt, add};
 pub use caveats::Caveats;
 pub use error::{GOES_ON, StoreError};
 pub use folder::{Listed, StudyFolder, attempt_name, list, resolve, resolve_begun, run_name};
-pub use readers::{Distribution, IntervalRow, RunFolder};
-pub(crate) use tables::write_text;
-pub use tables::{Series, write_tables};
+pub(crate) use readers::write_text;
+pub use readers::{Distribution, IntervalRow, RunFolder, Series, write_tables};

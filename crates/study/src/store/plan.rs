@@ -1,6 +1,6 @@
 //! What stands in `plan.json` of a profile.
 
-use super::words::{LayoutRecord, ResetRecord};
+use super::summary::{LayoutRecord, ResetRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

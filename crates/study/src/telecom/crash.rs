@@ -1,7 +1,6 @@
 //! A server that is killed in the middle of a load, and what that costs.
 
-use super::bench::Bench;
-use super::files::{DayFile, Plan, TABLE};
+use super::bench::{Bench, DayFile, Plan, TABLE};
 use super::record::Way;
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, timed};

@@ -1,8 +1,7 @@
 //! The whole chain, one day after the other. Its source has separators in its lines already (`delimited`), or fields of fixed width,
 //! which become a delimited file that is loaded by a plain statement, as published (`widths`), or rows without a file between (`direct`).
 
-use super::bench::{Bench, all, note};
-use super::files::{DayFile, TABLE, inputs};
+use super::bench::{Bench, DayFile, TABLE, all, inputs, note};
 use super::record::TUNED;
 use crate::harness::Run;
 use crate::published::{Result, Scratch, While, timed};

@@ -1,6 +1,11 @@
 //! The figures of a run.
 
-use crate::harness::Figure;
+use super::bench::{Bench, Files};
+use super::record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, Setting, WAYS, Way};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run};
+use crate::published::{At, AtWork, Bed, PrivateServer, PublishedError, Result};
+use evenkeel_haul::load::Indexes;
+use evenkeel_site::sandbox::SandboxSpec;
 
 /// All that are shown, in the order of columns.
 pub const FIGURES: [Figure; 19] = [
@@ -24,3 +29,61 @@ pub const FIGURES: [Figure; 19] = [
     Figure::plain("steal_percent", ["steal", "%"]),
     Figure::plain("other_load_percent", ["other CPU", "%"]),
 ];
+
+// The study as the harness makes it: runs of all parts on a private server.
+
+pub type Telecom<'a> = AtWork<'a, Bench>;
+
+impl Bed for Bench {
+    type Setting = Setting;
+    const FIGURES: &'static [Figure] = &FIGURES;
+
+    fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        let files = Files::make(at, tell)?;
+        tell(Event::Step("starting a private server".to_owned()));
+        let mut spec = SandboxSpec::new(at.workplace.home, at.plan.private_name());
+        spec.settings = at.setting.server(true).into_iter().collect();
+        let server = PrivateServer::up(&at.workplace, &spec)?;
+        let (target, setting) = (server.sandbox.target(), at.setting.clone());
+        Ok(Self { files, server, target, setting, is_tuned: true, stop: at.workplace.stop.clone() })
+    }
+
+    /// By what was measured on two cores; where data outgrow memory it can be more.
+    fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
+        let (day, all) = (setting.records as f64 / 1e6, setting.all() as f64 / 1e6);
+        let level = |place: usize| levels.get(place).map_or("", String::as_str);
+        let records_s = match (part.name.as_str(), level(0), level(1)) {
+            // Once indexes outgrow its pool each record is dearer.
+            (LOAD, "untuned", "before") => day * (66.0 + 60.0 * (day / 0.05).max(1.0).log2()),
+            (LOAD, _, "before") => 31.0 * day,
+            (LOAD, ..) => 21.0 * day,
+            (CRASH, ..) => 66.0 * day + 3.0,
+            (DISPATCH, ..) => 56.0 * all,
+            (DAYS, ..) => 66.0 * all,
+            _ => 36.0 * day,
+        };
+        // A server that starts with other settings, and a database that is made anew.
+        3.0 + records_s
+    }
+
+    fn run(&mut self, _: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
+        let name = order.level("way");
+        let way = || -> Result<Way> {
+            WAYS.into_iter().find(|way| way.name == name).ok_or_else(|| PublishedError::unreadable("way"))
+        };
+        let run = match order.part.name.as_str() {
+            LOAD if order.level("indexes") == "after" => self.load_run(way()?, Indexes::After),
+            LOAD => self.load_run(way()?, Indexes::Before),
+            CRASH => self.crash_run(way()?),
+            DISPATCH => self.dispatch_run(name),
+            DAYS => self.days_run(order.level("source")),
+            EXPORT => self.export_run(),
+            _ => Err(PublishedError::unreadable("part")),
+        };
+        run.map(Some)
+    }
+
+    fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
+        super::judge(plan, setting, runs)
+    }
+}

@@ -1,7 +1,6 @@
 //! A load of one day, a table as files, and all days from one table to a table for each.
 
-use super::bench::{Bench, all, note};
-use super::files::{DayFile, TABLE};
+use super::bench::{Bench, DayFile, TABLE, all, note};
 use super::record::{TUNED, Way};
 use crate::harness::Run;
 use crate::published::{PublishedError, Result, While, timed};

@@ -1,8 +1,7 @@
 //! The servers of the study: filled, looked at, started anew, asked.
 
 use super::facts::{PAGES, PLAN, ROOM, START, STATISTICS, data_of, statistics_of};
-use super::foretold::{Foretold, room};
-use super::pages::pages_of;
+use super::pages::{Foretold, pages_of, room};
 use super::record::{Setting, TargetRecord};
 use super::same::share_locks;
 use crate::harness::{Event, Notify, Run};

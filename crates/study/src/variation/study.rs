@@ -2,10 +2,10 @@
 
 use super::bed::{Bed, Key, VIA, Wanted};
 use super::figures::{CARRIED, FIGURES};
-use super::parts::{self, LOAD, POOL, RATE, STATEMENT, TARGET};
+use super::parts::{LOAD, POOL, RATE, STATEMENT, TARGET};
 use super::record::Setting;
 use super::round::Round;
-use super::{differences, same, time};
+use super::{judge, parts, same, time};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::profile::StudyError;
 use crate::published::{PublishedError, Result, While, Workplace, not_running, setting};
@@ -206,7 +206,7 @@ impl Study for Variation<'_> {
             .collect();
         let records = records?;
         same::each_once(&records, &|one, other| bed.is_one(&keys[one], &keys[other]))?;
-        differences::check(&records, self.setting.may_differ, part.place(parts::LAYOUT).is_some())?;
+        judge::check(&records, self.setting.may_differ, part.place(parts::LAYOUT).is_some())?;
         let rates = rates(part);
         for key in &keys {
             let standing = bed.standing(key)?;

@@ -1,6 +1,6 @@
 //! The sentences of the study.
 
-use super::found::{AtRate, Found, costs};
+use super::findings::{AtRate, Found, costs};
 use super::parts::RATES;
 use super::record::Setting;
 use super::seen;

@@ -11,8 +11,7 @@ use clap::value_parser;
 use evenkeel_os::free_bytes;
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::Plan;
-use evenkeel_study::telecom::parts::parts;
-use evenkeel_study::telecom::record::Setting;
+use evenkeel_study::telecom::record::{Setting, parts};
 pub use evenkeel_study::telecom::{NAME, QUESTION};
 
 /// As published.

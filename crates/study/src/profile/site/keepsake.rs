@@ -5,14 +5,14 @@
 //! [identity](crate::store::format::PlanFile::identity), because the name of a deleted one can be given again.
 
 use crate::profile::error::StudyError;
-use crate::profile::event::{Notify, StudyEvent, tell_sandbox};
+use crate::profile::{Notify, StudyEvent, tell_sandbox};
 use crate::store::StoreError;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::copy::Snapshot;
-use evenkeel_site::sandbox::{self, SandboxError};
-use std::fs;
-use std::io;
+use evenkeel_site::sandbox;
+use evenkeel_site::sandbox::SandboxError;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Copy and note of one sandbox.
 pub(super) struct Keepsake {

@@ -4,27 +4,26 @@ mod command;
 mod keepsake;
 mod settings;
 
-pub use keepsake::recover;
-
-use super::event::{Notify, tell_sandbox};
 use super::spec::{Reset, ServerSpec, SiteSpec};
-use super::{StudyError, StudyEvent};
+use super::{Notify, StudyError, StudyEvent, tell_sandbox};
 use evenkeel_core::Nanos;
-use evenkeel_lab::data::{self, DataError, DataSpec, Stamp};
+use evenkeel_lab::data;
+use evenkeel_lab::data::{DataError, DataSpec, Stamp};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxSpec};
+use evenkeel_site::sandbox;
+use evenkeel_site::sandbox::{DiskLimit, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Local, Target};
 use keepsake::Keepsake;
+pub use keepsake::recover;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 /// How long a server of the user's may take to answer after its reset command.
 const RESET_PATIENCE: Nanos = Nanos::from_secs(120);

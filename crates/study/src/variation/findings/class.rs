@@ -1,7 +1,6 @@
 //! Whether the statements of a class behave alike: whether runs and servers differ by more than is trusted for all of them, or for none.
 
-use super::made::{all, breaks, untested};
-use super::statements::limit_over;
+use super::statements::{all, breaks, limit_over, untested};
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::TAU;
 use crate::variation::parts::{CLASS, CLASSES, STATEMENT};

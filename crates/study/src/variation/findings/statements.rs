@@ -1,14 +1,14 @@
 //! Findings about the simple read and the write.
 
-use super::made::{breaks, untested};
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{KEPT_UP, LOST, RATE, REFUSED, TAU, THETA};
 use crate::variation::parts::{LOAD, SIMPLE, WRITE};
 use crate::variation::record::Setting;
-use crate::variation::seen::{self, on_targets};
-use evenkeel_core::statistics::Estimate;
-use evenkeel_core::trust::{Point, Tolerance, TrustLimit};
+use crate::variation::seen;
+use crate::variation::seen::on_targets;
+use evenkeel_core::statistics::{Estimate, standard_error_bound};
+use evenkeel_core::trust::{CONFIDENCE, Point, Reason, Tolerance, TrustLimit};
 
 /// Servers that differ by less of a response time are alike: what a standard error may be.
 const SHARE_MAX: f64 = 0.1;
@@ -106,4 +106,37 @@ pub(super) fn limit_over(setting: &Setting, own: &[&Cell<'_>]) -> (Vec<Point>, T
     let points: Vec<Point> = loads.into_iter().filter_map(point).collect();
     let limit = TrustLimit::of(&points, Tolerance::default());
     (points, limit)
+}
+
+// How a finding is made.
+
+/// One that cannot be told here, and why.
+pub(super) fn untested(name: &'static str, part: &str, published: &str, why: &str) -> Finding {
+    Finding::of(name, part, published, None, why.to_owned())
+}
+
+/// Whether all hold: no where one does not, and not known where one of the others is not.
+pub(super) fn all(each: &[Option<bool>]) -> Option<bool> {
+    match () {
+        () if each.contains(&Some(false)) => Some(false),
+        () if each.contains(&None) => None,
+        () => Some(true),
+    }
+}
+
+/// Whether runs or servers differ by more than is trusted; `None` where it takes more runs to tell, since of a few the standard error may be
+/// too large and need not be, and where a rate is not trusted for what is no difference: a queue that grows, requests that are lost.
+pub(super) fn breaks(points: &[Point], limit: &TrustLimit) -> Option<bool> {
+    let Some(end) = &limit.end else { return (!points.is_empty()).then_some(false) };
+    // What the standard error is at least, with the confidence that trust asks of what it is at most.
+    let at_least = |point: &Point| {
+        let error = standard_error_bound(point.tau.standard_error()?, point.tau_degrees, 1.0 - CONFIDENCE);
+        Some(100.0 * error / point.tau.mean)
+    };
+    let known = points.iter().find(|point| point.rate == end.rate).and_then(at_least);
+    match end.reason {
+        Reason::Spread { .. } => Some(true),
+        Reason::StandardError { tolerance, .. } => known.filter(|percent| *percent > tolerance).map(|_| true),
+        _ => None,
+    }
 }

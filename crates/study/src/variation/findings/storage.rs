@@ -1,7 +1,6 @@
 //! Findings about what is read from disk: the buffer pool and the storage layout.
 
-use super::made::{all, breaks, untested};
-use super::statements::limit_over;
+use super::statements::{all, breaks, limit_over, untested};
 use crate::format;
 use crate::harness::{Cell, Finding, Number, above};
 use crate::variation::figures::{KEPT_UP, READS, TAU};
