@@ -13,6 +13,7 @@ mod cells;
 mod climb;
 mod disk;
 mod error;
+mod event;
 mod figures;
 mod judge;
 mod length;
@@ -38,10 +39,7 @@ mod telling;
 mod unanswered;
 mod watch;
 
-use crate::store::format::{
-    FORMAT, PlanFile, ProbeRecord, ResetRecord, RunFile, SeriesRecord, SettingsRecord, SummaryFile,
-    TargetRecord,
-};
+use crate::store::format::{FORMAT, PlanFile, ResetRecord, SeriesRecord, SettingsRecord, TargetRecord};
 pub(crate) use answer::cpu_ms_per_request;
 pub use answer::overload_throughputs;
 pub(crate) use apart::{Asked, CPU_WAIT_MS, Server, tables};
@@ -49,10 +47,9 @@ pub use cells::{standing, stands};
 pub use disk::READ_MS;
 pub use error::StudyError;
 use evenkeel_core::Nanos;
-use evenkeel_core::disturbance::Disturbance;
-use evenkeel_lab::data::DataProgress;
-use evenkeel_lab::load::{LoadProgress, SessionPolicy};
-use evenkeel_site::sandbox::SandboxEvent;
+use evenkeel_lab::load::SessionPolicy;
+use event::{Notify, tell_sandbox};
+pub use event::{RunPlace, StudyEvent};
 pub use figures::{kinds, orders_per_minute, times};
 pub(crate) use judge::REFUSALS;
 pub use judge::load_caveats;
@@ -68,7 +65,6 @@ pub use sequence::RUNS_FIRST;
 pub use server::{COUNTERS_PER_REQUEST, server_measures};
 pub use site::recover;
 pub use spec::{Budget, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, writes};
-use std::path::PathBuf;
 pub use summary::{summarise, trust_limits};
 pub use unanswered::Unanswered;
 
@@ -146,85 +142,4 @@ fn series_record(series: &SeriesSpec) -> SeriesRecord {
         layout: series.layout,
         levels: series.levels.clone(),
     }
-}
-
-// What a study tells while it goes on. Closed: views listen, nobody else.
-
-type Notify<'a> = &'a mut dyn FnMut(StudyEvent);
-
-#[derive(Clone, Debug)]
-pub enum StudyEvent {
-    /// A server is being started, stopped or asked.
-    Preparing(String),
-    /// What is about to happen to a server that others use.
-    Announced(String),
-    /// Something that disturbs and does not stop.
-    Warning(String),
-    Data(DataProgress),
-    Probed(ProbeRecord),
-    /// The folder is there and the plan stands in it.
-    Planned {
-        folder: PathBuf,
-        cells: usize,
-        runs: u32,
-        /// Runs that are finished already.
-        done: u32,
-        /// How long the rest takes, roughly.
-        time_left: Nanos,
-    },
-    RunBegins {
-        run: RunPlace,
-        /// How long the rest takes, roughly.
-        time_left: Nanos,
-    },
-    Load {
-        load: LoadProgress,
-        /// CPU utilisation of the domain in the last seconds, percent.
-        theta_percent: Option<f64>,
-    },
-    /// A run was disturbed from outside and is measured once more.
-    MeasuredAgain {
-        /// With the attempt that begins.
-        run: RunPlace,
-        because: Disturbance,
-    },
-    RunEnds(Box<RunFile>),
-    /// A sweep ends where the server carries no more.
-    SweepEnds {
-        series: String,
-        /// Why the sweep ends, in words.
-        reason: String,
-        /// Rates above, which are not measured.
-        not_measured: Vec<f64>,
-    },
-    /// All is done, or as far as it got.
-    Ends(Box<SummaryFile>),
-}
-
-/// Which run of a study.
-#[derive(Clone, Debug)]
-pub struct RunPlace {
-    /// Label of the series.
-    pub series: String,
-    pub rate_per_s: f64,
-    /// Repeat, from 1.
-    pub repeat: u32,
-    /// Attempt at it, from 1.
-    pub attempt: u32,
-    /// Place in the order of all runs, from 1.
-    pub order: u32,
-    /// Runs in all, with those that were made again, as far as known.
-    pub runs: u32,
-}
-
-/// Tells what becomes of a private server.
-fn tell_sandbox(event: SandboxEvent, tell: Notify<'_>) {
-    let text = match event {
-        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
-        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
-        SandboxEvent::Ready { .. } => return,
-        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
-        SandboxEvent::Note(text) => text,
-    };
-    tell(StudyEvent::Preparing(text));
 }
