@@ -145,10 +145,10 @@ impl Connection {
         self.held + self.output.held()
     }
 
-    /// Looks at it once more; whether it has done nothing for too long.
-    pub fn is_over_due(&mut self) -> bool {
+    /// Looks at it once more; whether it has done nothing for too long. `hungry`: others wait for memory.
+    pub fn is_over_due(&mut self, hungry: bool) -> bool {
         let owes = self.owes();
-        self.watch.is_over(owes)
+        self.watch.is_over(owes, hungry)
     }
 
     /// Nothing is to come from it or for it.

@@ -107,9 +107,10 @@ impl Nbd {
     /// Ends those who have held memory or a place and not moved for too long.
     fn look(&mut self) {
         self.look_at = Nanos::MAX;
+        let hungry = !self.waiting.is_empty();
         for number in 0..self.connections.len() {
             let Some(connection) = &mut self.connections[number] else { continue };
-            if connection.is_over_due() {
+            if connection.is_over_due(hungry) {
                 self.end(number);
             } else if connection.owes() != Owes::Nothing {
                 self.look_again();

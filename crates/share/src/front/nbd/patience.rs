@@ -14,6 +14,8 @@ const STEP: u64 = 256 << 10;
 const HANDSHAKE: u32 = 10;
 /// Looks at a payload or an answer that does not move.
 const STILL: u32 = 30;
+/// The same where others wait for memory.
+const STILL_HUNGRY: u32 = 5;
 
 /// Progress of something under way: how many were whole before it, and how many of its bytes have moved.
 pub(super) type Progress = (u64, u64);
@@ -59,8 +61,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Looks at it once more; whether it has not moved for too long.
-    pub fn is_over(&mut self, owes: Owes) -> bool {
+    /// Looks at it once more; whether it has not moved for too long. `hungry`: others wait for memory.
+    pub fn is_over(&mut self, owes: Owes, hungry: bool) -> bool {
         let (payload, answers) = match owes {
             Owes::Choice => {
                 self.choosing += 1;
@@ -70,7 +72,8 @@ impl Watch {
             Owes::Rest { payload, answers } => (payload, answers),
         };
         // Both are looked at: one that sends always anew does not take its answers for that.
-        self.payload.look(payload).max(self.answers.look(answers)) >= STILL
+        let most = if hungry { STILL_HUNGRY } else { STILL };
+        self.payload.look(payload).max(self.answers.look(answers)) >= most
     }
 }
 
@@ -84,8 +87,12 @@ mod tests {
 
     /// The look at which it is over.
     fn over(owes: impl Fn(u64) -> Owes) -> Option<u64> {
+        over_where(false, owes)
+    }
+
+    fn over_where(hungry: bool, owes: impl Fn(u64) -> Owes) -> Option<u64> {
         let mut watch = Watch::default();
-        (0..1_000).find(|&look| watch.is_over(owes(look)))
+        (0..1_000).find(|&look| watch.is_over(owes(look), hungry))
     }
 
     #[test]
@@ -93,6 +100,7 @@ mod tests {
         let looks = |step| over(|look| payload(0, look * step));
         assert_eq!((looks(STEP), looks(STEP / 16)), (None, None));
         assert_eq!((looks(0), looks(1)), (Some(30), Some(30)));
+        assert_eq!(over_where(true, |_| payload(0, 0)), Some(5), "others wait for memory");
         assert_eq!(over(|look| Owes::Rest { payload: None, answers: Some((7, look)) }), Some(30));
     }
 
