@@ -12,9 +12,9 @@ pub fn page(study: &Study) -> String {
     let title = format!("{} · Evenkeel {}", study.plan.id, study.plan.kind);
     let body = [
         sections::headline(study),
-        charts(study),
         sections::caveats(study),
         sections::cells(study),
+        charts(study),
         sections::timelines(study),
         sections::outcomes(study),
         sections::server(study),

@@ -12,10 +12,10 @@ pub fn html(view: &Published<'_>) -> String {
     let parts: String = view.plan.parts.iter().map(|part| sections::part(view, part)).collect();
     let body = [
         sections::headline(view),
-        sections::why(view),
-        sections::findings(view),
-        parts,
         sections::caveats(view),
+        sections::findings(view),
+        sections::why(view),
+        parts,
         sections::environment(view),
     ];
     let kind = format!("study of {}", view.plan.kind);

@@ -104,8 +104,8 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     // An empty element behind the figures: the style sheet widens a figure that is left alone before it.
     let grid = format!("<div class=\"grid\">\n{half}<div hidden></div></div>\n");
     let references: String = view.references_of(part).map(|text| words(&text)).collect();
-    let inner =
-        format!("{sentences}{references}{legend}{wide}{grid}{}", table_of(view, part, &cells, &lines));
+    let table = table_of(view, part, &cells, &lines);
+    let inner = format!("{sentences}{references}{table}{legend}{wide}{grid}");
     section(&part.name, &format::capital(&part.title), &part.about, &inner)
 }
 
