@@ -1,8 +1,7 @@
 //! `evenkeel compare` as a pipeline asks it: what its exit codes say, and what it takes.
 
-use crate::cli::{asked, evenkeel, refused, unread, words};
-use crate::guard::proxy::signal;
-use crate::patience::eventually;
+use crate::cli::{asked, evenkeel, eventually, refused, unread, words};
+use crate::guard::server::signal;
 use crate::sandbox::{Home, done, measured};
 use serde_json::Value;
 use std::fs;

@@ -1,13 +1,15 @@
 //! What a profile does to a server, by what the server counts itself: every request leaves a row. And that a profile ends though its
 //! server stands still.
 
-use crate::cli::{ended, piped, words};
+use crate::cli::{ended, ends, evenkeel, found, piped, unread, words};
 use crate::elsewhere::runs;
-use crate::guard::proxy::signal;
-use crate::guard::server::Server;
-use crate::patience::found;
+use crate::guard::server::{Server, signal};
 use crate::sandbox::measured;
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -60,4 +62,82 @@ fn a_signal_ends_a_profile_whose_server_stands_still_before_it_was_asked_anythin
     }
     signal("-CONT", server.sandbox.pid());
     assert_eq!(server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'"), "0");
+}
+
+/// A statement that never gets to the server.
+const LOST: &str = "SHOW GLOBAL VARIABLES";
+
+/// Passes bytes on until the statement `lost` comes, and says that it came; the connection stays open.
+fn pass(mut from: TcpStream, mut to: TcpStream, lost: &str, came: &AtomicBool) {
+    let mut bytes = [0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if bytes[..count].windows(lost.len()).any(|window| window == lost.as_bytes()) {
+            came.store(true, Ordering::Relaxed);
+        } else if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// An address by which a server is reached, but for that statement.
+fn way(server: String, lost: &'static str, came: &Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address").to_string();
+    let came = Arc::clone(came);
+    thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let Ok(server) = TcpStream::connect(&server) else { return };
+            let (asks, answers) = (client.try_clone().expect("it"), server.try_clone().expect("it"));
+            let (one, other) = (Arc::clone(&came), Arc::clone(&came));
+            thread::spawn(move || pass(asks, server, lost, &one));
+            thread::spawn(move || pass(answers, client, lost, &other));
+        }
+    });
+    address
+}
+
+#[test]
+fn a_load_ends_at_sigterm_while_the_server_says_nothing_to_its_own_connection() {
+    let server = Server::up(&[]);
+    let workload = server.workload("one", &[("one", "SELECT 1")]);
+    let came = Arc::new(AtomicBool::new(false));
+    let url = format!("mysql://app@{}/shop", way(server.address(), LOST, &came));
+    let mut load = unread(&server.file("home"), &["load", &url, "--rate", "10", "--workload", &workload]);
+    found("the statement", || came.load(Ordering::Relaxed).then_some(()));
+    signal("-TERM", load.id() as i32);
+    let status = found("the end of the load", || load.try_wait().expect("a child"));
+    assert_eq!(status.code(), Some(143), "{status}");
+}
+
+/// What a load says, as text and JSON, whose statement is not answered, or too late.
+fn unanswered(server: &Server, url: &str, sql: &str) -> (String, Value) {
+    let workload = server.workload("late", &[("late", sql)]);
+    let flags = words("--rate 40 --timeout 200ms --duration 4s --warm-up 200ms --max-sessions 4");
+    let load = [&["load", url, "--workload", &workload][..], &flags].concat();
+    let text = ends(&server.file("home"), &load, 1);
+    let (told, _) = ended(&evenkeel(&server.file("home"), &[&load[..], &["--json"]].concat()), 1);
+    (text, serde_json::from_str(&told).expect("JSON"))
+}
+
+#[test]
+fn a_load_that_gets_no_answer_is_a_finding_that_blames_neither_the_pool_nor_nobody() {
+    let server = Server::up(&[]);
+    let came = Arc::new(AtomicBool::new(false));
+    let hole = format!("mysql://app@{}/shop", way(server.address(), "SELECT 17", &came));
+    let late = format!("mysql://app@{}/shop", server.address());
+    for (url, sql, why) in [
+        (&hole, "SELECT 17", "the server does not answer: no session got a byte"),
+        (&late, "SELECT SLEEP(1)", "the server answers, but later; raise --timeout"),
+    ] {
+        let (text, json) = unanswered(&server, url, sql);
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.starts_with("finding: none of ") && first.contains(why), "{text}");
+        assert!(first.contains("within the timeout of 200 ms ("), "{text}");
+        assert!(text.contains("response ≥ ") && text.contains("max ≥ "), "{text}");
+        assert!(!text.contains("were busy"), "{text}");
+        assert!(json["finding"].as_str().is_some_and(|text| text.contains(why)), "{json}");
+        let share = json["session_wait_share"].as_f64();
+        assert!(share.is_none_or(|share| share <= 1.0), "{json}");
+    }
 }

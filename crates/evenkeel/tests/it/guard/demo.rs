@@ -1,6 +1,6 @@
 //! `evenkeel guard demo`: it plays to the end, and an interrupt leaves nothing behind.
 
-use super::proxy::signal;
+use super::server::signal;
 use evenkeel_site::sandbox::ProcessId;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -1,19 +1,126 @@
-//! A file behind a cache that forgets at a power cut, as the caches of disks do.
-//!
-//! A write is answered when it is in memory. A flush brings what is there to the file, a durable write only itself. In
-//! between a coin brings blocks there in any order. Killing the process is the power cut: what the file has then is what a
-//! disk would have.
+//! A disk whose cache forgets at a power cut, beneath the disk that is tested: a file, served by a process of its own that
+//! can be killed.
 
+use super::Disk;
+use crate::cli::eventually;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
+use evenkeel_core::share::Costs;
 use evenkeel_os::file::{Space, allocate};
-use evenkeel_share::{Answer, Backing, Buffer, Ended, Work};
+use evenkeel_share::{Answer, Backing, Buffer, DiskPlan, Ended, Engine, FuseDisk, FuseFront, Plan, Work};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
 use std::os::fd::RawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Blocks of 4 KiB that the cache holds.
+const BLOCKS: usize = 16_384;
+/// Names the folder of a disk to the process that serves it, and whether it lies.
+const FOLDER: &str = "EVENKEEL_VOLATILE";
+const LIES: &str = "EVENKEEL_VOLATILE_LIES";
+
+/// A disk that is mounted on one that forgets.
+pub struct OnVolatile {
+    disk: Disk,
+    served: Served,
+}
+
+impl OnVolatile {
+    /// Mounts `folder/disk` at `folder/at`; `Err` is what the command said where it refused.
+    pub fn mount(folder: &Path, lies: bool, more: &[&str]) -> Result<Self, String> {
+        let served = Served::up(folder, lies);
+        let disk = Disk::mount_on(folder, &served.file(), more)?;
+        Ok(Self { disk, served })
+    }
+
+    pub fn at(&self) -> &Path {
+        self.disk.at()
+    }
+
+    /// Takes it down in order.
+    pub fn down(self) {
+        self.disk.down();
+        self.served.down();
+    }
+
+    /// From now on the disk answers nothing, and what it had not flushed is gone.
+    pub fn cut_power(&mut self) {
+        self.served.cut_power();
+        self.disk.cut_power();
+    }
+
+    pub fn unmount(&self) {
+        self.disk.unmount();
+    }
+}
+
+/// The process that serves the disk beneath.
+struct Served {
+    child: Child,
+    at: PathBuf,
+}
+
+impl Served {
+    fn up(folder: &Path, lies: bool) -> Self {
+        let at = folder.join("served");
+        fs::create_dir_all(&at).expect("a folder");
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "mounted::volatile::serves_until_its_input_ends", "--nocapture"]);
+        command.env(FOLDER, folder).env(LIES, if lies { "yes" } else { "no" });
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+        let served = Self { child, at };
+        eventually("the disk beneath", || served.file().exists());
+        served
+    }
+
+    fn file(&self) -> PathBuf {
+        self.at.join("disk")
+    }
+
+    fn down(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().expect("it ends").success());
+    }
+
+    fn cut_power(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+        self.unmount();
+    }
+
+    /// What a killed process had mounted stays until somebody takes it away.
+    fn unmount(&self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.at).stderr(Stdio::null()).status();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.unmount();
+    }
+}
+
+/// The process of [`Served`]; as one of the tests it does nothing.
+#[test]
+fn serves_until_its_input_ends() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let lies = std::env::var(LIES).is_ok_and(|lies| lies == "yes");
+    let backing = VolatileBacking::open(&folder.join("disk"), BLOCKS, lies).expect("a disk");
+    let bytes = evenkeel_share::Backing::bytes(&backing);
+    let disk = DiskPlan { name: "disk".to_owned(), shares: 1.0, backing: Box::new(backing) };
+    let plan = Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 1 << 20 };
+    let engine = Engine::start(plan).expect("it starts");
+    let shown = FuseDisk { disk: 0, name: "disk".to_owned(), bytes, read_only: false };
+    let mut front = FuseFront::mount(engine.handle(), shown, &folder.join("served")).expect("a mount");
+    std::io::stdin().read_to_end(&mut Vec::new()).expect("an input that ends");
+    front.unmount().expect("nobody uses it");
+    engine.stop().expect("it ends");
+}
 
 /// Bytes that are on the disk together or not at all.
 const BLOCK: u64 = 4_096;
