@@ -6,7 +6,7 @@ use crate::format;
 use crate::out;
 use crate::progress::{ProgressEvent, View};
 use crate::server::data;
-use crate::server::sandbox::{ServerArgs, spec, tell};
+use crate::server::place::{ServerArgs, spec, tell};
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;

@@ -9,7 +9,6 @@ mod generator;
 pub mod guard;
 pub mod lines;
 pub mod masked;
-pub mod mu;
 pub mod rate;
 pub mod share;
 pub mod study;

@@ -8,11 +8,9 @@
 //!
 //! An absent value is an empty field. Names do not change within a format version; new columns come at the end, before `sense_`.
 
-mod columns;
 mod csv;
 
-pub use columns::Columns;
-pub use csv::{cells, runs};
+pub use csv::{Columns, cells, runs};
 
 use evenkeel_study::store::format::{ManifestFile, PlanFile, RunFile, SummaryFile};
 

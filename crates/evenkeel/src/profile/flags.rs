@@ -2,7 +2,7 @@
 
 use crate::config::units;
 use crate::server::data::DataArgs;
-use crate::server::sandbox::ServerArgs;
+use crate::server::place::ServerArgs;
 use anyhow::Result;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::sandbox::CpuSet;

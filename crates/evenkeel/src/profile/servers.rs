@@ -32,7 +32,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     check(args)?;
     let set = data::set(workload, &args.data, items(args, factors))?;
     let cpus = server_cpus(args)?;
-    let limit = crate::server::sandbox::disk(&args.server)?;
+    let limit = crate::server::place::disk(&args.server)?;
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
@@ -86,7 +86,7 @@ fn private_sandbox(
         let name = sandbox_name(set, args.data.rows.data_seed, &variant.name(), label);
         if of.is_empty() { name } else { format!("{name}-{of}") }
     };
-    let mut sandbox = crate::server::sandbox::spec(session, &args.server, name(variant))?;
+    let mut sandbox = crate::server::place::spec(session, &args.server, name(variant))?;
     sandbox.cpus = Some(server_cpus(args)?);
     variant.apply(&mut sandbox);
     if variant.is_copy() {

@@ -40,7 +40,7 @@ enum Action {
     /// Serve virtual disks in front of files or block devices
     Disk(Box<disk::DiskArgs>),
     /// Put a file system on a disk and mount it, in one step
-    Mount(Box<mount::command::MountArgs>),
+    Mount(Box<mount::MountArgs>),
     /// Find the latency threshold, or what I/Os cost, by measuring the storage
     Knee(knee::KneeArgs),
     /// Watch a host: window, latency, disks, members, and why the window was set
@@ -65,7 +65,7 @@ impl Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Disk(args) => disk::run(session, args),
-        Action::Mount(args) => mount::command::run(session, args),
+        Action::Mount(args) => mount::run(session, args),
         Action::Knee(args) => knee::run(session, args),
         Action::Top(top) => top::run(session, top),
         Action::Array(array) => array::run(array),

@@ -1,20 +1,153 @@
-//! Flags of `evenkeel share knee`, and the storage and the steps that they ask for.
+//! `evenkeel share knee`: the latency threshold from the knee of the storage itself, which is only read; and what I/Os cost,
+//! for which it is overwritten where a flag says so.
 
-use crate::command::share::backing;
+use super::backing;
+use crate::command::{Session, mode};
 use crate::config::share::{DiskConfig, ShareConfig};
 use crate::config::units;
-use crate::failure::WithHint;
-use crate::format;
-use crate::share::knee::{DEPTH_MOST, Storage, SweepPlan};
+use crate::failure::{NOT_VALID, WithHint};
+use crate::progress::{ProgressEvent, View};
+use crate::share::knee::costs::{self, CostsPlan};
+use crate::share::knee::{
+    DEPTH_MOST, Measurement, Storage, Sweep, SweepPlan, caveats, json, storage_caveats, sweep, text,
+};
+use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
+use evenkeel_core::share::knee::{Judgment, Verdict, judge};
+use evenkeel_core::share::{Costs, SIZES_MAX};
 use evenkeel_sense::memory::MemoryBounds;
 use evenkeel_share::backing::FileError;
-use evenkeel_share::{ALIGNMENT, DiskPlan};
+use evenkeel_share::{ALIGNMENT, DiskPlan, Engine, Handle, Plan};
 use serde_json::{Value, json as object};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Measures, and says the threshold or why there is none.
+///
+/// # Errors
+/// Wrong flags, storage that cannot be read.
+pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
+    if args.costs {
+        return run_costs(session, args);
+    }
+    let plan = args.plan()?;
+    let disk = args.open(plan.block, true)?;
+    let storage = args.storage(&disk);
+    let Some(swept) = measure(session, &plan, disk)? else {
+        return Ok(interrupted(session));
+    };
+    let judgment = judge(&swept.points())
+        .ok_or_else(|| anyhow!("no read ended in a step of {}", args.duration))
+        .hint("measure for longer: --duration")?;
+    let caveats = caveats(&storage, &swept, plan.block);
+    let measured = Measurement { plan: &plan, sweep: &swept, judgment: &judgment, caveats: &caveats };
+    match args.json {
+        true => out::line(serde_json::to_string_pretty(&json(&measured, args.as_json(&storage)))?)?,
+        false => out::painted(&text(&measured, crate::command::look()))?,
+    }
+    Ok(exit_code(&judgment))
+}
+
+/// A figure of rounds that disagree is shown, but a script is not to use it.
+fn exit_code(judgment: &Judgment) -> ExitCode {
+    match judgment.verdict {
+        Verdict::Found => ExitCode::SUCCESS,
+        Verdict::NotLevel | Verdict::Flat | Verdict::Unsteady => ExitCode::from(NOT_VALID),
+    }
+}
+
+fn measure(session: &Session, plan: &SweepPlan, disk: DiskPlan) -> Result<Option<Sweep>> {
+    let mut view = View::new(mode(session, false));
+    let mut tell = |text: String, left_s: f64| {
+        let text = format!("{text}, {} left", format::seconds(left_s.ceil()));
+        view.show(&ProgressEvent::Step { text });
+    };
+    on_engine(disk, |disk| sweep(disk, plan, &session.stop, &mut tell))
+}
+
+/// Rounds below which a standard error says little.
+const ROUNDS_LEAST: u32 = 4;
+
+/// Standard error of each throughput that is good enough.
+const ERROR: f64 = 0.02;
+
+fn run_costs(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
+    let plan = costs_plan(args)?;
+    let largest = plan.reads.iter().copied().max().unwrap_or_default();
+    let disk = args.open(largest.into(), !args.more.overwrite)?;
+    let storage = args.storage(&disk);
+    let mut view = View::new(mode(session, false));
+    let mut tell = |text: String| view.show(&ProgressEvent::Step { text });
+    let Some(found) = on_engine(disk, |disk| costs::measure(disk, &plan, &session.stop, &mut tell))? else {
+        return Ok(interrupted(session));
+    };
+    drop(view);
+    let caveats = storage_caveats(&storage);
+    match args.json {
+        true => {
+            let value = costs::json(&found, &plan, &caveats, args.as_json(&storage))?;
+            out::line(serde_json::to_string_pretty(&value)?)?;
+        }
+        false => out::painted(&costs::text(&found, &plan, &caveats, crate::command::look())?)?,
+    }
+    let (_, error) = found.tables()?;
+    let is_known = error <= std::f64::consts::SQRT_2 * plan.error;
+    Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::from(NOT_VALID) })
+}
+
+fn costs_plan(args: &KneeArgs) -> Result<CostsPlan> {
+    let flags = &args.more;
+    let size = |text: &String| Ok(u32::try_from(args.block(text, "--sizes")?)?);
+    let mut sizes: Vec<u32> = flags.sizes.iter().map(size).collect::<Result<_>>()?;
+    sizes.sort_unstable();
+    sizes.dedup();
+    if !(1..SIZES_MAX).contains(&sizes.len()) {
+        return Err(anyhow!("--sizes has {} sizes", sizes.len())).hint("1 to 7, as 4k,16k,64k,256k");
+    }
+    let time = |text: &str, flag: &'static str| -> Result<Nanos> { units::duration(text).context(flag) };
+    Ok(CostsPlan {
+        writes: if flags.overwrite { sizes.clone() } else { Vec::new() },
+        reads: sizes,
+        depth_most: args.depth_max,
+        step: args.step()?,
+        rounds: args.rounds.max(ROUNDS_LEAST),
+        error: ERROR,
+        limit: time(&flags.limit, "--limit")?,
+        fill: time(&flags.fill, "--fill")?,
+        seed: SEED,
+    })
+}
+
+/// Measures on an engine in front of a disk.
+fn on_engine<T>(disk: DiskPlan, measure: impl FnOnce((Handle, u64)) -> Result<T>) -> Result<T> {
+    let bytes = disk.backing.bytes();
+    // An infinite window: the loop alone says how many are outstanding. Nobody comes by a socket.
+    let engine =
+        Engine::start(Plan { disks: vec![disk], window: f64::INFINITY, costs: Costs::default(), memory: 0 })?;
+    match measure((engine.handle(), bytes)) {
+        Ok(swept) => {
+            engine.stop()?;
+            Ok(swept)
+        }
+        Err(error) => {
+            // An engine waits for its last read, and storage that answers no more would keep the message for ever. There
+            // is nothing to flush.
+            std::mem::forget(engine);
+            Err(error)
+        }
+    }
+}
+
+/// Says that a measurement was stopped, and gives its exit code.
+fn interrupted(session: &Session) -> ExitCode {
+    if !session.quiet {
+        out::tell("stopped; there is no result before all rounds have ended\n");
+    }
+    signals::exit_code()
+}
 
 /// Depths below 4 have no curve.
 const DEPTH_LEAST: u32 = 4;

@@ -1,26 +1,76 @@
-//! The acts: load, and a sample each second.
+//! `evenkeel guard demo`: a flash sale on a private server, first without a guard, then with one.
 
-use super::flags::DemoArgs;
 use crate::command::{Session, mode};
-use crate::config::workload as workload_file;
+use crate::config::{units, workload as workload_file};
 use crate::failure::Stopped;
 use crate::guard::child::{Child, Spec};
-use crate::guard::show::{Act, Sample, Status};
-use crate::out;
+use crate::guard::show::{self, Act, Sample, Status};
 use crate::progress::{ProgressEvent, View};
-use crate::server::sandbox as server;
-use anyhow::{Context, Result, anyhow};
+use crate::server::place as server;
+use crate::{out, signals};
+use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_lab::load;
-use evenkeel_lab::load::{ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, Protocol, SessionPolicy};
+use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, Protocol, SessionPolicy};
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
 use evenkeel_os::stop::Stop;
-use evenkeel_site::sandbox;
-use evenkeel_site::sandbox::{Sandbox, SandboxError, SandboxSpec};
+use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Address, Control, Target};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
+
+/// Plays, and leaves nothing behind.
+///
+/// # Errors
+/// No server can be started, or the guard ends.
+pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
+    // What a crash or a second Ctrl-C left.
+    remove(session)?;
+    let played = Stage::build(session, args).and_then(|stage| play(session, args, &stage));
+    // The stage, with its server, is gone by now; its files go here, whatever happened.
+    let removed = remove(session);
+    if session.stop.is_set() {
+        removed?;
+        out::tell("stopped; the server, the guard and their files are gone\n");
+        return Ok(signals::exit_code());
+    }
+    let acts = played?;
+    removed?;
+    out::write(&format!("\n{}", show::summary(&acts)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Flags of `evenkeel guard demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A private MariaDB is started and filled. Act 1: 8 clients buy, then 256, straight at the server.
+Act 2: the same 256 through a guard. Server and guard listen at free ports of 127.0.0.1, and all is
+removed at the end, also after Ctrl-C.
+
+Examples:
+  evenkeel guard demo
+  evenkeel guard demo --clients 400 --duration 30s")]
+pub struct DemoArgs {
+    /// Number of clients in the flash sale
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
+    pub clients: u32,
+    /// Length of each load, whole seconds; the guard's takes twice as long, and its figures are those of the second half
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = seconds)]
+    pub duration: u32,
+    /// A mariadbd or mysqld other than the system's
+    #[arg(long, value_name = "PATH")]
+    pub server_binary: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<u32> {
+    let seconds = units::duration(text)?.as_secs_f64();
+    match (3.0..=600.0).contains(&seconds) && seconds.fract() == 0.0 {
+        true => Ok(seconds as u32),
+        false => bail!("between 3s and 600s is needed, in whole seconds"),
+    }
+}
 
 /// So many clients the server carries well.
 const FEW: u32 = 8;
@@ -185,8 +235,8 @@ fn deadlocks(control: &mut Control) -> Result<u64> {
 /// The private server's name; two demos in one home would be in each other's way.
 const NAME: &str = "guard-demo";
 
-const SCHEMA: &str = include_str!("../../../../../../examples/workloads/collapse/schema.sql");
-const FLASH_SALE: &str = include_str!("../../../../../../examples/workloads/collapse/flash_sale.toml");
+const SCHEMA: &str = include_str!("../../../../../examples/workloads/collapse/schema.sql");
+const FLASH_SALE: &str = include_str!("../../../../../examples/workloads/collapse/flash_sale.toml");
 const DATABASE: &str = "flash_sale";
 
 /// The log is written out once a second, so that the disk of the machine is not what is seen.

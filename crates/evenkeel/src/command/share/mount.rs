@@ -5,9 +5,11 @@
 //! mounted, it goes with the mount. So `umount` takes everything down, and nothing but the mount itself is left where this
 //! process is killed.
 
-pub mod command;
-
+use super::running::Running;
+use crate::command::Session;
+use crate::config::share::Flags;
 use crate::failure::WithHint;
+use crate::out;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_os::tools;
 use evenkeel_share::{FuseDisk, FuseFront, Handle};
@@ -16,6 +18,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// Between two looks whether the loop device has gone.
@@ -214,4 +217,73 @@ fn is_blank(device: &Path) -> Result<bool> {
 fn detach(device: &Path) -> Result<()> {
     tools::run("losetup", &[OsStr::new("--detach"), device.as_os_str()])?;
     Ok(())
+}
+
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Flags of `evenkeel share mount`: those of a disk, and where.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share mount --backing /dev/sdb --share 4 --name web1 --at /srv/data --bus slot:/shared/slots
+  evenkeel share mount --backing disk.img --size 10G --name web1 --at /srv/data --mkfs ext4
+  evenkeel share mount --config share.toml --at /srv/data
+
+The file is that of `evenkeel share disk`, with one disk: `evenkeel share disk --print-config`.
+Needs root, /dev/fuse and a loop device. SIGTERM, SIGHUP and `umount` unmount and stop everything
+in order, with exit code 0. While processes use the file system it stays mounted (`fuser -vm DIR`
+names them). A second signal does not wait: the exit code is then 143 (130, 129). A loop device
+passes at most 128 I/Os at a time to the disk, so a window above 128 has no effect.")]
+pub struct MountArgs {
+    #[command(flatten)]
+    disk: Flags,
+    /// Folder to mount at
+    #[arg(long, value_name = "DIR")]
+    at: PathBuf,
+    /// Create a file system if the disk is blank
+    #[arg(long, value_enum, value_name = "TYPE")]
+    mkfs: Option<Mkfs>,
+}
+
+/// Mounts a disk.
+///
+/// # Errors
+/// Wrong flags, storage that cannot be used, a step of the mount that failed and was undone.
+pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
+    let config = args.disk.read_one()?;
+    // Before anything is started that others see.
+    free_folder(&args.at)?;
+    let running = Running::start(&config)?;
+    let (bytes, read_only) = running.sizes.first().copied().context("there is one disk")?;
+    let disk = FuseDisk { disk: 0, name: config.disks[0].name.clone(), bytes, read_only };
+    let mut mounted = match mount(running.handle(), disk, &args.at, args.mkfs) {
+        Ok(mounted) => mounted,
+        Err(error) => {
+            running.stop()?;
+            return Err(error);
+        }
+    };
+    running.log_mounted(mounted.at(), config.log);
+    out::line(format!("mounted at {}", mounted.at().display()))?;
+    while !session.stop.is_set() && running.is_well() && mounted.is_up() {
+        std::thread::sleep(LOOK);
+    }
+    take_down(&mut mounted)?;
+    running.stop()
+}
+
+fn take_down(mounted: &mut Mounted) -> Result<()> {
+    let mut told = String::new();
+    loop {
+        let Err(error) = mounted.down() else { return Ok(()) };
+        if !mounted.is_mounted() {
+            return Err(error);
+        }
+        let text = format!("{error:#}");
+        if text != told {
+            out::tell(&format!("waiting: {text}\n"));
+            told = text;
+        }
+        std::thread::sleep(LOOK);
+    }
 }

@@ -1,19 +1,19 @@
 //! Two studies over each other, as one page: the verdict, both headlines, their curves, and what differs in where and how they
 //! were measured.
 
-mod differences;
-
 use super::legend::{Study, Text, swatch};
 use super::page::{banner, document, figure};
 use super::plots;
-use super::sections::{GUIDE, trust_text, unbroken, verdicts};
+use super::sections::{
+    self, GUIDE, TELLING, field, row, settings, spoken, table, trust_text, unbroken, verdicts,
+};
 use crate::failure::WithHint;
-use crate::study::comparison;
-use crate::study::comparison::Wording;
+use crate::study::comparison::{self, Wording};
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::experiment::Margin;
-use evenkeel_study::store::format::SeriesRecord;
+use evenkeel_study::store::format::{SeriesRecord, ServerRecord};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A series of one study with that of the other.
@@ -40,7 +40,7 @@ pub fn compare(one: &Study, other: &Study) -> Result<String> {
     let matches = matches(both)?;
     let mut body = head(both, verdict(one, other).as_ref());
     body.extend(matches.iter().enumerate().map(|(at, found)| part(both, found, at, matches.len())));
-    body.push_str(&differences::section(both, &matches[0].series));
+    body.push_str(&section(both, &matches[0].series));
     let banner = banner("two studies:", &format!("{first} and {second}"));
     Ok(document(&format!("{first} and {second} · Evenkeel"), &banner, &body))
 }
@@ -138,6 +138,75 @@ pub fn save(to: Option<&Path>, folder: &Path, name: &str, page: &str) -> Result<
     let written = written.with_context(|| format!("writing {}", to.display()));
     written.hint("name a file in a folder that you may write to, by --to")?;
     Ok(to)
+}
+
+/// A name with its values; an empty one stands where a study does not have it.
+type Row = (String, [String; 2]);
+
+/// Tables of what differs; server variables that seldom matter are folded away.
+pub fn section(studies: [&Study; 2], series: &[usize; 2]) -> String {
+    let servers = [0, 1].map(|side| server(studies[side], series[side]));
+    let variables = differing(servers.each_ref().map(|server| server.variables.clone()));
+    let (telling, others): (Vec<Row>, Vec<Row>) =
+        variables.into_iter().partition(|(name, _)| TELLING.contains(&name.as_str()));
+    let mut rows = differing(studies.map(|study| settings(study).into_iter().chain(own(study)).collect()));
+    rows.extend(differing(servers.each_ref().map(described)));
+    rows.extend(telling);
+    rows.extend(differing(
+        studies.map(|study| study.manifest.machine.iter().map(|(name, value)| spoken(name, value)).collect()),
+    ));
+    let shown = match rows.is_empty() {
+        true => "<p>Settings, server version, data, the variables that mostly matter and the machine are the same.</p>\n".to_owned(),
+        false => in_table("What differs", &rows),
+    };
+    let folded = match others.len() {
+        0 => String::new(),
+        count => format!(
+            "<details class=\"plan\"><summary>Other variables that differ ({count})</summary>{}</details>\n",
+            in_table("Other variables that differ", &others)
+        ),
+    };
+    let words = "Only what was recorded, and only where it is not the same in both.";
+    sections::section("differences", "What differs", words, &format!("{shown}{folded}"))
+}
+
+/// The server of a series; an empty record where the manifest has none.
+fn server(study: &Study, series: usize) -> ServerRecord {
+    let series = study.plan.series.get(series);
+    series.and_then(|series| study.manifest.servers.get(series.target)).cloned().unwrap_or_default()
+}
+
+fn own(study: &Study) -> Vec<(String, String)> {
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        pair("workload", study.workloads().join(", ")),
+        pair("seed", study.plan.seed.to_string()),
+        pair("Evenkeel", study.plan.tool.clone()),
+    ]
+}
+
+fn described(server: &ServerRecord) -> BTreeMap<String, String> {
+    let data =
+        server.data.iter().map(|(name, value)| (format!("data: {}", name.replace('_', " ")), value.clone()));
+    let version = (!server.version.is_empty()).then(|| ("server version".to_owned(), server.version.clone()));
+    let size = server.tables_bytes.map(|bytes| ("tables and indexes".to_owned(), format::bytes(bytes)));
+    data.chain(version).chain(size).collect()
+}
+
+/// Names whose values are not the same, in order.
+fn differing([one, other]: [BTreeMap<String, String>; 2]) -> Vec<Row> {
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let value = |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_default();
+    let row = |name: &String| (name.clone(), [value(&one, name), value(&other, name)]);
+    names.into_iter().map(row).filter(|(_, [one, other])| one != other).collect()
+}
+
+fn in_table(caption: &str, rows: &[Row]) -> String {
+    let value = |value: &String| field(if value.is_empty() { format::ABSENT } else { value });
+    let rows: String =
+        rows.iter().map(|(name, values)| row(name, &values.each_ref().map(value).concat())).collect();
+    let heads = ["", "A", "B"].map(|name| sections::head(name, "")).concat();
+    table(caption, &heads, &format!("<tbody>\n{rows}</tbody>"))
 }
 
 #[cfg(test)]
