@@ -1,14 +1,14 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
 use super::Session;
-use crate::clock::unix_time;
 use crate::profile::resume::{self, WORKLOAD_FILE};
-use crate::profile::run::{finish, measure};
 use crate::profile::spec::{self, Study};
+use crate::profile::{finish, measure};
 use crate::server::place;
 use crate::signals;
 use crate::study::stored;
 use anyhow::Result;
+use evenkeel_os::clock::unix_time;
 use evenkeel_site::server::without_password;
 use evenkeel_study::profile as lab_study;
 use evenkeel_study::store::StudyFolder;

@@ -4,7 +4,6 @@ pub mod control;
 pub mod costs;
 pub mod factor;
 pub mod fields;
-pub mod file;
 mod generator;
 pub mod guard;
 pub mod lines;

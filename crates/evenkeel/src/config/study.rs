@@ -82,7 +82,7 @@ struct Factor {
 /// Names the file, the entry and what to do.
 pub fn load(path: &Path) -> Result<StudyFile> {
     let file = path.display().to_string();
-    let text = super::file::text(path).with_context(|| format!("cannot read study {file}"))?;
+    let text = super::fields::file_text(path).with_context(|| format!("cannot read study {file}"))?;
     let study = parse(&text).map_err(|error| located(&file, &text, &error))?;
     Ok(StudyFile { file, ..study })
 }

@@ -1,8 +1,7 @@
 //! The live view: what `evenkeel guard top` draws, from two readings of a guard.
 
 use super::show::{Signal, Status, Tenant};
-use crate::view::picture;
-use crate::view::picture::{Frame, HISTORY_MAX, keep, number, seconds, spark, up};
+use crate::view::live::{self, Frame, HISTORY_MAX, keep, number, seconds, spark, up};
 use std::fmt::Write;
 
 #[derive(Clone, Debug, Default)]
@@ -41,7 +40,7 @@ impl History {
         lines.push(String::new());
         lines.push(tenant_head());
         lines.extend(status.tenants.iter().map(tenant));
-        picture::fit(lines, frame)
+        live::fit(lines, frame)
     }
 
     fn head(&self, status: &Status, width: usize) -> Vec<String> {
@@ -111,7 +110,7 @@ fn tenant_head() -> String {
 
 fn tenant(tenant: &Tenant) -> String {
     let time = |time: Option<f64>| time.map_or("-".into(), seconds);
-    let name = picture::name(&tenant.name, 16);
+    let name = live::name(&tenant.name, 16);
     format!(
         "{name:<16} {:>6} {:>7} {:>9} {:>8} {:>8} {:>9} {:>8}",
         tenant.weight,

@@ -71,7 +71,7 @@ fn fill_by(
     view: &mut View,
 ) -> Result<Stamp> {
     let mut events = ProgressEvents::for_data();
-    let clock = crate::clock::Clock::start();
+    let clock = evenkeel_os::clock::Clock::start();
     let mut rows = 0;
     let stamp = populate(target, wanted, &session.stop, &mut |progress| {
         rows = progress.rows_done;

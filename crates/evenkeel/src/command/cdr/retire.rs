@@ -2,13 +2,13 @@
 
 use super::convert::counted;
 use super::server;
-use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::dispatch::{Day, NamePattern, Progress, Retire, Retired, retire};
+use evenkeel_os::clock::Clock;
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
 

@@ -1,11 +1,11 @@
 //! What the account of `monitor` sees of the server, looked at once, when it is first let in.
 
-use crate::clock::unix_time;
 use crate::config::guard::GuardConfig;
 use crate::guard::log;
 use crate::view::log::{Form, Lines, line};
 use evenkeel_guard::event::{Event, Listener};
 use evenkeel_guard::proxy::Address;
+use evenkeel_os::clock::unix_time;
 use evenkeel_site::server::{Control, TargetError};
 use serde_json::json;
 use std::backtrace::{Backtrace, BacktraceStatus};

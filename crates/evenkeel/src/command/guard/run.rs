@@ -6,7 +6,7 @@ use super::account::{Account, EventLog};
 use super::serve::{Health, serve};
 use crate::config::guard::{Changes, GuardConfig};
 use crate::guard::journal;
-use crate::guard::watch::Watch;
+use crate::guard::log::Watch;
 use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::ControllerSettings;

@@ -1,7 +1,6 @@
 //! A host that serves its disks: what runs, what of a new configuration it heeds, and its end.
 
-use super::{backing, bus};
-use crate::clock::unix_time;
+use super::{backing, slots};
 use crate::config::costs::CostTables;
 use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use crate::out;
@@ -10,6 +9,7 @@ use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::unix_time;
 use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
@@ -56,7 +56,7 @@ impl Running {
         let listening = Listening::bind(&nbd, &disks, memory)?;
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
-        let bus = bus::open(config, clock)?;
+        let bus = slots::open(config, clock)?;
         let (form, latest) = (config.log, Latest::new());
         let metrics = config.metrics.as_ref();
         let metrics = metrics.map(|address| serve::serve(address, latest.clone(), clock)).transpose()?;

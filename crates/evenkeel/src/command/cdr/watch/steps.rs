@@ -2,7 +2,6 @@
 
 use super::super::audit;
 use super::line::{AuditOfFile, Left, Passage};
-use crate::clock::Clock;
 use crate::view::http::{Page, Server};
 use crate::view::metric::{Text, metrics};
 use crate::{failure, out};
@@ -12,6 +11,7 @@ use evenkeel_haul::HaulError;
 use evenkeel_haul::audit::Report;
 use evenkeel_haul::input::Identity;
 use evenkeel_haul::watch::{Chain, Moved, Trouble, WatchError, move_to};
+use evenkeel_os::clock::Clock;
 use evenkeel_os::latest::Latest;
 use serde_json::json;
 use std::fs::File;

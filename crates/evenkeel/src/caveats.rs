@@ -1,10 +1,21 @@
-//! Caveats put together by their cause.
+//! All doubts of a study, by cause: how many runs each touches, its worst evidence, and what to do.
 
 use crate::format;
 use evenkeel_core::caveat::{Cause, Caveat, Severity, cause};
-use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile};
+use evenkeel_study::store::format::{CellSummary, PlanFile, RunFile, SummaryFile, Verdict};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+
+/// How far a cell can be relied on, and the word for it in tables.
+pub fn state(cell: &CellSummary) -> (Severity, &'static str) {
+    let is_doubted = cell.caveats.iter().any(|caveat| caveat.severity == Severity::Doubt);
+    match (cell.valid, cell.stability) {
+        (false, _) => (Severity::Invalid, "not valid"),
+        (true, Verdict::Settled) if is_doubted => (Severity::Doubt, "doubt"),
+        (true, Verdict::Settled) => (Severity::Note, Verdict::Settled.word()),
+        (true, stability) => (Severity::Doubt, stability.word()),
+    }
+}
 
 /// `pool 20 %, insert layout, a, 40/s` or, with one series, `40/s`.
 pub fn cell_name(plan: &PlanFile, cell: &CellSummary) -> String {
