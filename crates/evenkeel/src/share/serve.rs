@@ -107,7 +107,7 @@ fn parts(event: &Event) -> Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fixture::snapshot, status};
+    use super::super::{fixture::snapshot, top};
     use super::*;
     use crate::view::http::tests::answer;
     use evenkeel_share::control::{Fault, Why};
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(answer(&address, "/metrics").0, 503);
         latest.put(Snapshot { at: clock.now(), ..snapshot() });
         assert!(answer(&address, "/metrics").1.contains("evenkeel_share_window 8.5\n"));
-        let status = (0..30).find_map(|_| status::read(&address).ok()).unwrap();
+        let status = (0..30).find_map(|_| top::read(&address).ok()).unwrap();
         assert_eq!(status.members.len(), 2);
         assert_eq!(answer(&address, "/else").0, 404);
     }

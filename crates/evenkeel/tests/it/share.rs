@@ -5,62 +5,10 @@ use crate::guard::server::signal;
 use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{ChildStderr, Command, Stdio};
-
-/// A host that serves, until it is dropped.
-struct Host {
-    process: Running,
-    log: BufReader<ChildStderr>,
-    /// The line that says where it serves.
-    serving: String,
-}
-
-impl Host {
-    fn start(arguments: &[&str]) -> Self {
-        Self::start_till(arguments, "event=serving")
-    }
-
-    /// Up to a line of its log; that one says nothing of where it serves unless it is that line.
-    fn start_till(arguments: &[&str], till: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(["share", "disk"]).args(arguments).stdin(Stdio::null()).stderr(Stdio::piped());
-        let mut process = command.spawn().expect("the binary can be started");
-        let mut log = BufReader::new(process.stderr.take().expect("stderr is piped"));
-        let serving = line(&mut log, till);
-        Self { process: Running(process), log, serving }
-    }
-
-    /// A field of the line that says where it serves.
-    fn field(&self, name: &str) -> &str {
-        let start = self.serving.split_once(&format!("{name}=")).expect("the field is there").1;
-        start.split_whitespace().next().unwrap_or_default().trim_matches('"')
-    }
-
-    fn signal(&self, name: &str) {
-        signal(name, self.process.0.id() as i32);
-    }
-
-    fn stop(mut self) {
-        self.signal("-TERM");
-        assert_eq!(self.process.0.wait().expect("it ends").code(), Some(0));
-    }
-}
-
-/// Reads up to the line that has this in it.
-fn line(log: &mut impl BufRead, wanted: &str) -> String {
-    let mut before = String::new();
-    loop {
-        let mut line = String::new();
-        assert_ne!(log.read_line(&mut line).expect("readable"), 0, "no {wanted} in {before}");
-        if line.contains(wanted) {
-            return line;
-        }
-        before.push_str(&line);
-    }
-}
+use std::process::{Command, Stdio};
 
 pub fn text(path: &Path) -> String {
     path.display().to_string()
@@ -108,7 +56,7 @@ fn what_a_client_copies_to_a_disk_is_in_its_backing_when_the_host_has_stopped() 
         text(&at("disk")),
         text(&at("array"))
     );
-    let host = Host::start(&[&configured(&at("share.toml"), &settings)]);
+    let host = Host::start(&[&configured(&at("share.toml"), &settings)], at("log"));
     run("nbdcopy", &[&text(&at("noise")), &uri("web1", &at("socket"))]);
     run("nbdcopy", &[&uri("web1", &at("socket")), &text(&at("copy"))]);
     assert!(
@@ -116,7 +64,7 @@ fn what_a_client_copies_to_a_disk_is_in_its_backing_when_the_host_has_stopped() 
         "what was read is not what was written"
     );
     eventually("a picture", || {
-        let shown = shown(folder.path(), host.field("metrics"));
+        let shown = shown(folder.path(), &host.metrics);
         shown.contains("web1") && shown.contains("window")
     });
     host.stop();
@@ -136,24 +84,23 @@ fn shares_change_while_the_host_serves_and_a_bad_file_changes_nothing() {
         let host = format!("name = 'h'\nnbd = '{}'\nmetrics = '127.0.0.1:0'\n", text(&at("socket")));
         configured(&at("share.toml"), &format!("{host}[window]\nperiod = '50ms'\n{disk}"))
     };
-    let mut host = Host::start(&[&config("1")]);
+    let host = Host::start(&[&config("1")], at("log"));
     config("'much'");
     host.signal("-HUP");
-    assert!(line(&mut host.log, "event=reload_failed").contains("must be a number"));
+    assert!(host.told("event=reload_failed").contains("must be a number"));
     config("4");
     host.signal("-HUP");
-    assert!(line(&mut host.log, "event=reloaded").contains("level=info"));
+    host.told("level=info event=reloaded");
     let before = fs::read_to_string(at("share.toml")).expect("the file");
     fs::write(at("share.toml"), format!("memory = '1M'\n{before}")).expect("a file can be written");
     let more = format!("[[disk]]\nname = 'late'\nbacking = '{}'\nsize = '1M'\n", text(&at("late")));
     let file = fs::read_to_string(at("share.toml")).expect("the file");
     fs::write(at("share.toml"), format!("{file}{more}nbd = '{}'\n", text(&at("late.sock")))).expect("a file");
     host.signal("-HUP");
-    let told = line(&mut host.log, "event=reloaded");
-    assert!(told.contains("level=warn") && told.contains("memory, disk `late` is new"), "{told}");
-    let metrics = host.field("metrics").to_owned();
+    let told = host.told("level=warn event=reloaded");
+    assert!(told.contains("memory, disk `late` is new"), "{told}");
     eventually("the new share", || {
-        let shown = shown(folder.path(), &metrics);
+        let shown = shown(folder.path(), &host.metrics);
         shown.lines().any(|line| line.trim_start().starts_with("d ") && line.contains(" 4"))
     });
     host.stop();
@@ -167,21 +114,17 @@ fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
     let (disk, socket) = (text(&at("disk")), text(&at("socket")));
     let place = ["--name", "d", "--backing", &disk, "--nbd", &socket];
     let file = configured(&at("share.toml"), "[window]\nperiod = '50ms'\n");
-    let mut host = Host::start(&[&place[..], &["--metrics", "127.0.0.1:0", &file]].concat());
-    let metrics = host.field("metrics").to_owned();
-    let is_well = || {
-        let url = format!("http://{metrics}/healthz");
-        Command::new("curl").args(["-sf", &url]).output().expect("curl is there").status.success()
-    };
-    eventually("a period", is_well);
+    let mut host = Host::start(&[&place[..], &["--metrics", "127.0.0.1:0", &file]].concat(), at("log"));
+    let is_well = |host: &Host| host.get("/healthz").is_some_and(|said| said.starts_with("ok: "));
+    eventually("a period", || is_well(&host));
     fs::OpenOptions::new().write(true).open(at("disk")).and_then(|file| file.set_len(4_096)).expect("a cut");
     let copied = Command::new("nbdcopy").args([&uri("d", &at("socket")), &text(&at("copy"))]).output();
     assert!(!copied.expect("nbdcopy is there").status.success(), "what is gone was read");
-    assert!(line(&mut host.log, "event=lost").contains("disk=d"));
-    assert!(line(&mut host.log, "event=io_failed").contains("Input/output error"));
-    eventually("a host that is not well", || !is_well());
+    assert!(host.told("event=lost").contains("disk=d"));
+    assert!(host.told("event=io_failed").contains("Input/output error"));
+    eventually("a host that is not well", || !is_well(&host));
     host.signal("-TERM");
-    assert_ne!(host.process.0.wait().expect("it ends").code(), Some(0), "the last flush cannot be true");
+    assert_ne!(host.child.0.wait().expect("it ends").code(), Some(0), "the last flush cannot be true");
 }
 
 /// Settings of a host whose windows follow each other soon.
@@ -209,26 +152,27 @@ impl Scene {
     }
 
     /// A host with one small disk that has its name.
-    fn start(&self, name: &str, flags: &[&str]) -> Member {
+    fn start(&self, name: &str, flags: &[&str]) -> Host {
         let file = configured(&self.path(&format!("{name}.toml")), QUICK);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(["share", "disk", &file, "--name", name, "--size", "1M", "--metrics", "127.0.0.1:0"]);
-        command.arg("--backing").arg(self.path(&format!("{name}.img")));
-        command.arg("--nbd").arg(self.path(&format!("{name}.sock"))).args(flags);
-        Member::start(command, self.path(&format!("{name}.log")))
+        let [image, socket, log] = ["img", "sock", "log"].map(|kind| self.text(&format!("{name}.{kind}")));
+        let place = [&file, "--name", name, "--backing", &image, "--size", "1M", "--nbd", &socket];
+        let all = [&place[..], &["--metrics", "127.0.0.1:0"], flags].concat();
+        Host::start(&all, log.into())
     }
 }
 
 /// A host that runs; it is killed when this is dropped.
-struct Member {
+struct Host {
     child: Running,
     log: PathBuf,
     metrics: String,
 }
 
-impl Member {
-    /// Once it serves.
-    fn start(mut command: Command, log: PathBuf) -> Self {
+impl Host {
+    /// `evenkeel share disk` once it serves, with metrics.
+    fn start(arguments: &[&str], log: PathBuf) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        command.args(["share", "disk"]).args(arguments).stdin(Stdio::null());
         let child = command.stderr(fs::File::create(&log).expect("a log")).spawn().expect("the binary");
         let mut host = Self { child: Running(child), log, metrics: String::new() };
         let metrics = found("a host that serves", || {
@@ -242,6 +186,20 @@ impl Member {
 
     fn log(&self) -> String {
         fs::read_to_string(&self.log).expect("its log")
+    }
+
+    /// The first line of its log that has this in it, once there is one.
+    fn told(&self, wanted: &str) -> String {
+        found(wanted, || self.log().lines().find(|line| line.contains(wanted)).map(str::to_owned))
+    }
+
+    fn signal(&self, name: &str) {
+        signal(name, self.child.0.id() as i32);
+    }
+
+    fn stop(mut self) {
+        self.signal("-TERM");
+        assert_eq!(self.child.0.wait().expect("it ends").code(), Some(0));
     }
 
     /// What it answers; nothing to a client that it finds too slow.
@@ -287,7 +245,7 @@ fn processes_hear_each_other_by_a_file_and_notice_who_is_killed_and_who_leaves()
     // What a killed one left keeps nobody from its name.
     let b = scene.start("b", &["--bus", &scene.slots()]);
     a.until_it_hears(&["a", "b"]);
-    signal("-TERM", b.child.0.id() as i32);
+    b.signal("-TERM");
     a.until_it_hears(&["a"]);
     a.shows("/healthz", "ok: window");
     a.shows("/metrics", "evenkeel_share_member_window{member=\"a\"}");
