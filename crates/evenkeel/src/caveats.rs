@@ -202,8 +202,6 @@ fn touches(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> String
     format!("{runs} of {}, {places}", format::counted(summary.runs_done as usize, "run"))
 }
 
-// The text of a caveat in its parts: what was seen, and what to do.
-
 /// What was seen, without what it means: the first sentence up to its semicolon.
 pub fn seen(text: &str) -> &str {
     let first = sentences(text).into_iter().next().unwrap_or_default();

@@ -175,8 +175,6 @@ fn most(args: &Args, borne: &Capacity) -> Result<u32> {
     ))
 }
 
-// Flags of `evenkeel load`.
-
 /// Flags of `evenkeel load`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -155,8 +155,6 @@ pub struct Args {
     pub data: DataArgs,
 }
 
-// Which CPUs a private server gets, and which its generator.
-
 /// CPUs of a private server, and of its generator: all that this process may use but the last, and the last. One CPU is shared.
 pub fn split_cpus() -> (CpuSet, CpuSet) {
     let own: Vec<u32> = Domain::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();

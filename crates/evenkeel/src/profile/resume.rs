@@ -141,8 +141,6 @@ fn stranger(stored: &PlanFile, rates: &RatePlan) -> Option<f64> {
     stored.cells.iter().map(|cell| cell.rate_per_s).find(|rate| !is_listed(*rate))
 }
 
-// A command line of `evenkeel profile`: the one that a study has kept, or one made of a study's file.
-
 /// The one command that such a line may name.
 #[derive(Debug, Subcommand)]
 enum Only {

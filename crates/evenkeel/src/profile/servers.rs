@@ -197,8 +197,6 @@ fn items(args: &Args, factors: &Factors) -> u32 {
     args.data.rows.items.unwrap_or(data::ITEMS_DEFAULT.max(rounded as u32))
 }
 
-// `--sense-with` and `--sense-from`: who sees a server that runs on another machine.
-
 pub fn check(args: &Args) -> Result<()> {
     let (flag, given) = match (args.sense_with.len(), args.sense_from.len()) {
         (0, 0) => return Ok(()),

@@ -218,19 +218,21 @@ mod tests {
     use evenkeel_study::profile::settings;
     use evenkeel_study::store::format::ResetRecord;
 
-    /// What the plan says that happens before each run.
-    fn reset_of(flags: &[&str]) -> ResetRecord {
-        let home = tempfile::tempdir().unwrap();
-        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+    fn args(flags: &[&str]) -> Box<Args> {
         let line = [&["evenkeel", "profile"], flags].concat();
         let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
-        settings(&study(&session, &args, Vec::new(), None).unwrap().spec).reset
+        args
     }
 
-    fn budget_of(flags: &[&str]) -> Result<Option<Budget>> {
-        let line = [&["evenkeel", "profile"], flags].concat();
-        let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
-        budget(&args, 2)
+    fn study_of(flags: &[&str]) -> Result<Study> {
+        let home = tempfile::tempdir().unwrap();
+        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+        study(&session, &args(flags), Vec::new(), None)
+    }
+
+    /// What the plan says that happens before each run.
+    fn reset_of(flags: &[&str]) -> ResetRecord {
+        settings(&study_of(flags).unwrap().spec).reset
     }
 
     #[test]
@@ -251,7 +253,7 @@ mod tests {
     #[test]
     fn runs_are_chosen_one_by_one_unless_rates_or_repeats_are_given() {
         let within = |seconds| Some(Nanos::from_secs(seconds));
-        let found = |flags: &[&str]| budget_of(flags).unwrap();
+        let found = |flags: &[&str]| budget(&args(flags), 2).unwrap();
         assert_eq!(found(&[]), Some(Budget { until: None, within: within(1_200) }));
         assert_eq!(found(&["--within", "5m"]), Some(Budget { until: None, within: within(300) }));
         assert_eq!(found(&["--until", "5%"]), Some(Budget { until: Some(0.05), within: None }));
@@ -260,19 +262,13 @@ mod tests {
             assert_eq!(found(flags), None, "{flags:?}");
         }
         for text in ["0", "-5%", "110%", "narrow", "nan"] {
-            assert!(budget_of(&[&format!("--until={text}")]).is_err(), "{text}");
+            assert!(budget(&args(&[&format!("--until={text}")]), 2).is_err(), "{text}");
         }
     }
 
     #[test]
     fn runs_that_cannot_bring_a_bound_are_refused_before_anything_runs() {
-        let refused = |flags: &[&str]| {
-            let home = tempfile::tempdir().unwrap();
-            let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
-            let line = [&["evenkeel", "profile"], flags].concat();
-            let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
-            study(&session, &args, Vec::new(), None).err().map(|error| format!("{error:#}"))
-        };
+        let refused = |flags: &[&str]| study_of(flags).err().map(|error| format!("{error:#}"));
         let said = refused(&["--duration", "6s"]).unwrap();
         assert!(said.contains("--duration 6 s is too short"), "{said}");
         let said = refused(&["--within", "3m", "--duration", "10m"]).unwrap();

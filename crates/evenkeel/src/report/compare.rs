@@ -124,8 +124,6 @@ fn part(studies: [&Study; 2], found: &Match, at: usize, of: usize) -> String {
     format!("<section id=\"pair-{at}\">{heading}{wide}<div class=\"grid\">\n{half}{guide}</div></section>\n")
 }
 
-// Where a page is written.
-
 /// Writes a page to where the user said, or under a name of ours into a study's folder, where a symbolic link of that name is
 /// replaced: the folder may be somebody else's.
 pub fn save(to: Option<&Path>, folder: &Path, name: &str, page: &str) -> Result<PathBuf> {

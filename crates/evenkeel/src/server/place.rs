@@ -51,12 +51,16 @@ pub fn check_workload(name: &str) -> Result<()> {
 
 const WORKLOAD_HINT: &str = "`evenkeel explain --list` names all; a file of your own ends in .toml or .sql";
 
+/// The database that a server is named with.
+pub fn named_database(target: &Target) -> Result<&str> {
+    let name = target.database.as_deref().ok_or_else(|| anyhow!("{target} names no database"));
+    name.hint(format!("name the database: {target}/shop"))
+}
+
 /// The data set on a server, with what write runs have added.
 pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database> {
     let mut control = Control::connect_until(target, stop)?;
-    let Some(name) = target.database.clone() else {
-        return Err(anyhow!("{target} names no database")).hint(format!("name the database: {target}/shop"));
-    };
+    let name = named_database(target)?;
     let flag = if workload == dvdstore::NAME { " --workload dvdstore" } else { "" };
     let Some(stamp) = Stamp::read(&mut control)? else {
         let tables = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() LIMIT 1";
@@ -70,7 +74,7 @@ pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database
         return Err(anyhow!("database {name:?} at {target} holds no data set of Evenkeel")).hint(hint);
     };
     if stamp.state == State::Building {
-        return Err(DataError::HalfFinished { database: name }.into());
+        return Err(DataError::HalfFinished { database: name.to_owned() }.into());
     }
     Ok(Database::read(stamp.set, &mut control)?)
 }

@@ -60,8 +60,6 @@ fn sick(snapshot: &Snapshot, age: Nanos) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-// Events of a host that shares storage as lines on stderr.
-
 /// One event as a line without its end; `unix_ms` is the time of day.
 pub fn line(event: &Event, unix_ms: u128, form: Form) -> String {
     log::line(parts(event), unix_ms, form)

@@ -297,13 +297,4 @@ mod tests {
         }
         assert!(history.draw(FRAME).contains("KEPT: "));
     }
-
-    #[test]
-    fn what_is_written_can_be_read() {
-        let status = Status::from(&snapshot());
-        assert_eq!((status.window, status.throughput, status.members.len()), (8.5, 550.0, 2));
-        assert_eq!((status.latency_s, status.latency_all_s), (Some(0.0152), Some(0.0149)));
-        assert_eq!((status.threshold_s, status.total, status.dropped), (Some(0.015), 42.5, 3));
-        assert_eq!(status.why, "bound by shares: this host has 1 of 5");
-    }
 }

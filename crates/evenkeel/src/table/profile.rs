@@ -203,8 +203,9 @@ fn share(plan: &StatementPlanRecord) -> Place {
 
 fn detail(plan: &StatementPlanRecord, look: Look) -> String {
     let width = look.width.saturating_sub(2);
-    let tree: String =
-        plan.plan.trim_end().lines().map(|line| format!("  {}\n", plain(&untabbed(line)))).collect();
+    // A tab would be dropped as a control character.
+    let untabbed = plan.plan.replace('\t', "  ");
+    let tree: String = untabbed.trim_end().lines().map(|line| format!("  {}\n", plain(line))).collect();
     let not_made = plan.not_made.as_ref().map_or_else(String::new, |why| {
         format!("  {}\n", wrap(&plain(&format!("not measured: {why}")), width, 2))
     });
@@ -219,11 +220,6 @@ fn detail(plan: &StatementPlanRecord, look: Look) -> String {
         paint(&plain(&plan.statement), Ink::Strong, look.colour),
         wrap(&plan.sql, width, 2)
     )
-}
-
-/// Tabs as blanks: what is left would be dropped as a control character.
-fn untabbed(line: &str) -> String {
-    line.replace('\t', "  ")
 }
 
 #[cfg(test)]

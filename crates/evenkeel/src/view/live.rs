@@ -71,8 +71,6 @@ pub fn show<T, S: Send + 'static>(
     }
 }
 
-// The terminal as a picture that is drawn anew, and keys that are read without Enter.
-
 /// Another screen without a cursor, and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";

@@ -157,8 +157,6 @@ fn text(tally: &Tally, done: &[Done]) -> String {
     text
 }
 
-// Progress of work on call records, with its rate and the time that is left.
-
 /// A view needs no more than this.
 const EVERY: Nanos = Nanos::from_millis(200);
 

@@ -134,8 +134,6 @@ fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
     text
 }
 
-// The audit that ends a load.
-
 /// What it found, and its price.
 pub(super) struct Audited {
     reports: Vec<Report>,

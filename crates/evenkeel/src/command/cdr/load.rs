@@ -261,10 +261,7 @@ pub(super) fn part_bytes(text: &str) -> Result<u64> {
 fn options(args: &Args) -> Options {
     Options {
         connections: args.connections.into(),
-        indexes: match args.when {
-            IndexesWord::Before => Indexes::Before,
-            IndexesWord::After => Indexes::After,
-        },
+        indexes: if matches!(args.when, IndexesWord::Before) { Indexes::Before } else { Indexes::After },
         part_bytes: args.transaction,
         warnings: args.warnings.into(),
         again: args.again,

@@ -121,8 +121,6 @@ fn text(retired: &Retired) -> String {
     text
 }
 
-// Progress of records that are moved within a server.
-
 /// Shows how far the move is, on standard error.
 pub(super) struct Shown {
     view: View,

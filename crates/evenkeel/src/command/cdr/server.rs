@@ -29,10 +29,8 @@ pub fn target(session: &Session, text: &str) -> Result<Target> {
 pub fn named(session: &Session, text: &str) -> Result<Target> {
     if !text.starts_with("sandbox:") {
         let target = Target::parse(text)?;
-        return match target.database {
-            Some(_) => Ok(target),
-            None => Err(anyhow!("{target} names no database")).hint("as mysql://user@host:port/database"),
-        };
+        place::named_database(&target)?;
+        return Ok(target);
     }
     let text = if text.contains('/') { text.to_owned() } else { format!("{text}/{DATABASE}") };
     place::target(session, &text, "")

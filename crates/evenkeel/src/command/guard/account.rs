@@ -132,8 +132,6 @@ fn names(rows: Vec<Vec<Option<String>>>) -> Vec<String> {
     rows.into_iter().filter_map(name).collect()
 }
 
-// The log of a running guard: events become lines on stderr, and nobody waits for whoever reads them.
-
 /// At the end the log waits at most so long for its last lines to be read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 

@@ -230,8 +230,6 @@ fn deadlocks(control: &mut Control) -> Result<u64> {
         .ok_or_else(|| anyhow!("the server counts no deadlocks (Innodb_deadlocks)"))
 }
 
-// What the demo needs: a private server with the tables of the flash sale.
-
 /// The private server's name; two demos in one home would be in each other's way.
 const NAME: &str = "guard-demo";
 

@@ -203,8 +203,6 @@ fn recorder(config: &GuardConfig, events: Arc<EventLog>) -> Result<Recorder> {
     }))
 }
 
-// The server's own status, asked with an account of the operator's.
-
 /// From one reading to the next; a status costs a server about a millisecond.
 const EVERY: Duration = Duration::from_millis(500);
 /// Until a server that did not answer is asked again.

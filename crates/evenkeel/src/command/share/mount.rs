@@ -70,11 +70,6 @@ impl Mounted {
         &self.at
     }
 
-    /// Whether it still has to be unmounted.
-    pub fn is_mounted(&self) -> bool {
-        self.mounted
-    }
-
     /// Whether nobody has unmounted it yet.
     pub fn is_up(&self) -> bool {
         self.front.as_ref().is_some_and(|front| !front.has_ended())
@@ -276,7 +271,7 @@ fn take_down(mounted: &mut Mounted) -> Result<()> {
     let mut told = String::new();
     loop {
         let Err(error) = mounted.down() else { return Ok(()) };
-        if !mounted.is_mounted() {
+        if !mounted.mounted {
             return Err(error);
         }
         let text = format!("{error:#}");

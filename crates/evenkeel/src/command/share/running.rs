@@ -186,8 +186,6 @@ pub(super) fn write(line: &str) {
     out::tell(&format!("{line}\n"));
 }
 
-// Which changes of its configuration a host can take over while it serves, and which it cannot.
-
 /// Names of the keys that differ and hold only after a restart.
 pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
     let keys = [
@@ -226,8 +224,6 @@ pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
         disk.share = share.unwrap_or(disk.share);
     }
 }
-
-// The addresses and sockets at which the disks of a configuration are served.
 
 /// All of them: those of all disks first, then those of single disks.
 pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {

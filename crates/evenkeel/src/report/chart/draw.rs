@@ -109,8 +109,6 @@ pub fn polyline(places: &[(f64, f64)]) -> String {
     path
 }
 
-// Keeping text apart.
-
 /// Moves heights so that neighbours are at least `gap` apart and all lie within `low..=high`, as far as there is room, without
 /// changing their order.
 pub fn apart(heights: &[f64], gap: f64, low: f64, high: f64) -> Vec<f64> {

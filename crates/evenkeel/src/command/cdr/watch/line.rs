@@ -143,8 +143,6 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-// What became of a file, step by step.
-
 /// What an audit found after a load.
 #[derive(Clone, Debug, Serialize)]
 pub struct AuditOfFile {

@@ -200,8 +200,6 @@ pub fn why(note: &Path) -> String {
     )
 }
 
-// What a watch has done, served for Prometheus.
-
 /// Serves the latest counts until what it returns is dropped.
 pub fn serve(address: &str, latest: &Latest<Counts>, clock: &Clock) -> Result<Server> {
     let (latest, clock) = (latest.clone(), *clock);
@@ -212,8 +210,6 @@ pub fn serve(address: &str, latest: &Latest<Counts>, clock: &Clock) -> Result<Se
     out::tell(&format!("metrics at http://{}/metrics\n", server.address()));
     Ok(server)
 }
-
-// What a watch has done, and how Prometheus reads it.
 
 /// What has been done since the start.
 #[derive(Clone, Debug, Default)]
