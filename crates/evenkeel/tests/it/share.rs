@@ -155,7 +155,7 @@ impl Scene {
     fn start(&self, name: &str, flags: &[&str]) -> Host {
         let file = configured(&self.path(&format!("{name}.toml")), QUICK);
         let [image, socket, log] = ["img", "sock", "log"].map(|kind| self.text(&format!("{name}.{kind}")));
-        let place = [&file, "--name", name, "--backing", &image, "--size", "1M", "--nbd", &socket];
+        let place = ["--name", name, &file, "--backing", &image, "--size", "1M", "--nbd", &socket];
         let all = [&place[..], &["--metrics", "127.0.0.1:0"], flags].concat();
         Host::start(&all, log.into())
     }

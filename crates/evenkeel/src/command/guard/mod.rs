@@ -70,7 +70,7 @@ impl Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Demo(demo)) => demo::run(session, demo),
-        Some(Action::Top(top)) => top(session, top),
+        Some(Action::Top(args)) => run_top(session, args),
         None if args.flags.print_config => {
             out::write(EXAMPLE)?;
             Ok(ExitCode::SUCCESS)
@@ -98,7 +98,7 @@ pub struct TopArgs {
 }
 
 /// Draws until q or Ctrl-C.
-pub fn top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
+fn run_top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
     let mut history = History::default();
     let address = args.address.clone();
     live::show(session, &args.live, &mut history, move || read(&address), History::push, History::draw)

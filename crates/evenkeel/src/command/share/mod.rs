@@ -67,7 +67,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Action::Disk(args) => disk::run(session, args),
         Action::Mount(args) => mount::run(session, args),
         Action::Knee(args) => knee::run(session, args),
-        Action::Top(top) => run(session, top),
+        Action::Top(args) => run_top(session, args),
         Action::Array(array) => array::run(array),
         Action::Slots(args) => slots::run(args),
     }
@@ -87,7 +87,7 @@ pub struct TopArgs {
 }
 
 /// Draws until q or Ctrl-C.
-pub fn run_top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
+fn run_top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
     let mut history = History::default();
     let address = args.address.clone();
     live::show(session, &args.live, &mut history, move || read(&address), History::push, History::draw)

@@ -1,6 +1,6 @@
 //! A published study as a page: what was published beside what was found here.
 //!
-//! `plots` says what is drawn, `sections` writes the rest.
+//! `plots` says what is drawn.
 
 mod plots;
 
@@ -15,7 +15,7 @@ use evenkeel_study::harness::{Cell, Figure, Finding, Part};
 use plots::Line;
 
 pub fn html(view: &Published<'_>) -> String {
-    let parts: String = view.plan.parts.iter().map(|part| part(view, part)).collect();
+    let parts: String = view.plan.parts.iter().map(|of| part(view, of)).collect();
     let body = [headline(view), why(view), findings(view), parts, caveats(view), environment(view)];
     let kind = format!("study of {}", view.plan.kind);
     let title = format!("{} · Evenkeel {kind}", view.plan.id);
