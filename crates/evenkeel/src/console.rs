@@ -38,8 +38,6 @@ pub fn console_size() -> (usize, usize) {
     size().unwrap_or((80, 24))
 }
 
-// What every command gets.
-
 /// What every command gets.
 pub struct Session {
     /// Folder for sandboxes and studies.

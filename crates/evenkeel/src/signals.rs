@@ -37,13 +37,3 @@ fn code(signal: usize) -> u8 {
     let signal = if signal == 0 { SIGINT.unsigned_abs() as usize } else { signal };
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_signal_ends_a_command_by_the_code_that_shells_know() {
-        assert_eq!([0, SIGINT, SIGTERM, SIGHUP].map(|signal| code(signal as usize)), [130, 130, 143, 129]);
-    }
-}

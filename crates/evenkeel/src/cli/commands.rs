@@ -142,13 +142,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_flag_has_help_and_no_two_collide() {
+    fn every_command_and_every_flag_has_help_and_no_two_collide() {
         let command = modes::strict(Cli::<Command>::command());
         command.clone().debug_assert();
         check(&command);
     }
 
     fn check(command: &clap::Command) {
+        assert!(command.is_hide_set() || command.get_about().is_some(), "{}", command.get_name());
         for argument in command.get_arguments() {
             assert!(argument.get_help().is_some(), "{} {}", command.get_name(), argument.get_id());
         }

@@ -9,8 +9,6 @@ pub use commands::Command;
 pub use commands::{parse, run};
 use std::path::PathBuf;
 
-// What stands on the command line around a command.
-
 /// Finds the load that a MySQL or MariaDB server carries, and says how far that figure can be trusted.
 #[derive(Debug, Parser)]
 #[command(name = "evenkeel", version, max_term_width = 100, after_help = EXAMPLES)]
@@ -61,8 +59,6 @@ that cannot be read; 3
 no valid figure (a profile without any bound, a run whose generator failed); 130, 143, 129 stopped before the end by Ctrl-C, SIGTERM, SIGHUP.
 What runs until it is stopped (guard, share disk, share mount, top) ends by 0 then. A
 second signal ends it at once, by the signal's code.";
-
-// Text that is no whole number.
 
 /// What is said of it, in the place of the parser's own words.
 pub fn whole_number(text: &str, instead: &str) -> String {

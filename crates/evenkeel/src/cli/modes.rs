@@ -65,6 +65,8 @@ pub fn explained(mut error: Error) -> Error {
         let kinds = [ContextKind::InvalidArg, ContextKind::PriorArg];
         kinds.iter().filter_map(|kind| error.get(*kind)).any(|value| value.to_string().contains(name))
     };
+    let is_of_a_study =
+        error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("evenkeel study"));
     let of_file =
         key(&error).map(|key| format!("`{key}` is a key of the file of --config (--print-config shows all)"));
     let tip = match error.kind() {
@@ -74,7 +76,7 @@ pub fn explained(mut error: Error) -> Error {
         ErrorKind::ArgumentConflict if names("[URL]") => {
             "this flag shapes a private server: leave the URL out to profile one, or leave the flag out"
         }
-        ErrorKind::UnknownArgument if is_of_a_study(&error) => {
+        ErrorKind::UnknownArgument if is_of_a_study => {
             "settings of a study have no dashes: clients=4,16; `evenkeel study NAME --list` shows them"
         }
         ErrorKind::UnknownArgument if of_file.is_some() => of_file.as_deref().unwrap_or_default(),
@@ -82,10 +84,6 @@ pub fn explained(mut error: Error) -> Error {
     };
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip.to_owned())]));
     error
-}
-
-fn is_of_a_study(error: &Error) -> bool {
-    error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("evenkeel study"))
 }
 
 /// The key of a file that an unknown flag means: `--fuse`, or `--limit` of `initial_limit`.
@@ -110,8 +108,6 @@ pub fn at(command: Command, path: &[&'static str], change: impl FnOnce(Command) 
         [first, rest @ ..] => command.mut_subcommand(first, |below| at(below, rest, change)),
     }
 }
-
-// What `-h` shows of a command with many flags: those that most people use, and two examples. `--help` shows all.
 
 /// A command, and the flags that its `-h` shows beside its arguments.
 const SHOWN: [(&[&str], &[&str]); 8] = [

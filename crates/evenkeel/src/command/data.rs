@@ -81,7 +81,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                 remove(&target, set)?;
             }
             let wanted = spec(set, data.rows.data_seed, data.rows.via, *threads);
-            let stamp = fill(session, &target, &wanted, &mut view)?;
+            let stamp = fill(session, &target, &wanted, &mut view, false)?;
             drop(view);
             print_stamp(&stamp)?;
         }

@@ -1,14 +1,14 @@
 //! `evenkeel profile`: sweep the arrival rate on a server.
 
 use super::Session;
-use crate::clock::unix_time;
 use crate::profile::resume::{self, WORKLOAD_FILE};
-use crate::profile::run::{finish, measure};
 use crate::profile::spec::{self, Study};
+use crate::profile::{finish, measure};
 use crate::server::place;
 use crate::signals;
-use crate::study::named;
+use crate::study::stored;
 use anyhow::Result;
+use evenkeel_os::clock::unix_time;
 use evenkeel_site::server::without_password;
 use evenkeel_study::profile as lab_study;
 use evenkeel_study::store::StudyFolder;
@@ -33,7 +33,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 /// A new study: its folder, and in it the plan and the workload's own file.
 fn started(session: &Session, root: &Path, args: &Args) -> Result<(Study, StudyFolder)> {
     if let Some(name) = &args.name {
-        named::check(root, name)?;
+        stored::check_name(root, name)?;
     }
     let study = spec::study(session, args, recorded_command(), None)?;
     let now = unix_time().as_secs();

@@ -69,10 +69,7 @@ fn write_both(one: &StudyFolder, other: &StudyFolder, to: Option<&Path>) -> Resu
         return Err(anyhow!("both names are of the study {}", first.plan.id))
             .hint("name two studies; `evenkeel runs` lists all of them");
     }
-    save(to, one.path(), &name_beside(other.path()), &compare(&first, &second)?)
-}
-
-/// The name of a page of two studies. By the other one's folder: what stands in its plan may lead anywhere.
-fn name_beside(other: &Path) -> String {
-    format!("compare-{}.html", other.file_name().unwrap_or_default().to_string_lossy())
+    // By the other one's folder: what stands in its plan may lead anywhere.
+    let name = format!("compare-{}.html", other.path().file_name().unwrap_or_default().to_string_lossy());
+    save(to, one.path(), &name, &compare(&first, &second)?)
 }

@@ -6,7 +6,7 @@ use crate::format;
 use crate::out;
 use crate::progress::{ProgressEvent, View};
 use crate::server::data;
-use crate::server::sandbox::{ServerArgs, spec, tell};
+use crate::server::place::{ServerArgs, spec, tell};
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
@@ -149,7 +149,7 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
         Err(error) => return Err(error.into()),
     };
     let target = Target { database: Some(DataSpec::DATABASE.to_owned()), ..running.target() };
-    let stamp = match data.map(|wanted| data::fill_own(session, &target, wanted, &mut view)).transpose() {
+    let stamp = match data.map(|wanted| data::fill(session, &target, wanted, &mut view, true)).transpose() {
         Ok(stamp) => stamp,
         // Nobody asked for a server without the data.
         Err(error) if is_new => {

@@ -4,12 +4,12 @@
 //! The main thread only waits for that, so that a write that nobody takes cannot keep the process.
 
 use super::Session;
-use crate::clock::monotonic;
 use crate::config::units;
 use crate::failure::WithHint;
 use crate::signals;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
+use evenkeel_os::clock::monotonic;
 use evenkeel_sense::far::{self, FarProbe, Wanted};
 use evenkeel_sense::machine::Machine;
 use evenkeel_site::elsewhere::{Header, LINES, Line, Reading, next_line};

@@ -115,9 +115,7 @@ fn check_plain(path: &str, start: &[u8]) -> Result<()> {
 
 fn of_server(session: &Session, url: &str) -> Result<Found> {
     let target = place::target(session, url, "")?;
-    let Some(name) = target.database.clone() else {
-        return Err(anyhow!("{target} names no database")).hint(format!("name the database: {target}/shop"));
-    };
+    let name = place::named_database(&target)?.to_owned();
     let mut control = Control::connect_until(&target, &session.stop)?;
     if control.query_value("SELECT @@performance_schema")?.as_deref() != Some("1") {
         return Err(anyhow!("performance_schema is off at {target}, so that there are no digests"))

@@ -1,6 +1,5 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
-use super::file;
 use super::lines::{at_key, located};
 use super::units;
 use crate::failure::WithHint;
@@ -8,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::Address;
 use evenkeel_lab::workload::similar;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -166,7 +166,7 @@ fn kind(value: &Value) -> &'static str {
 /// Names the file and what is wrong with it.
 pub fn load<T>(path: &Path, command: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
     let file = path.display().to_string();
-    let text = file::text(path).with_context(|| format!("cannot read {file}"));
+    let text = file_text(path).with_context(|| format!("cannot read {file}"));
     let text = match path.exists() {
         true => text?,
         false => text.hint(format!("`evenkeel {command} --print-config > {file}` makes one"))?,
@@ -266,8 +266,33 @@ impl<T: FromToml> FromToml for Vec<T> {
     }
 }
 
+/// A study, a workload, a scenario or a configuration is never larger, by far.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// The bytes of a file.
+///
+/// # Errors
+/// It cannot be read, has more than a few megabytes, or is a pipe, a device or a folder.
+pub fn file_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    evenkeel_os::read_whole(path, BYTES_MAX)
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// As [`file_bytes`]; or it is no text, and then the first byte that is none is named.
+pub fn file_text(path: &Path) -> io::Result<String> {
+    let no_text = |error: std::string::FromUtf8Error| {
+        let at = error.utf8_error().valid_up_to();
+        io::Error::new(io::ErrorKind::InvalidData, format!("it is not UTF-8 text, from byte {at} on"))
+    };
+    String::from_utf8(file_bytes(path)?).map_err(no_text)
+}
+
 #[cfg(test)]
 pub mod tests {
+    use super::*;
+
     /// The keys that the error of an unknown one lists.
     pub fn known(error: &anyhow::Error) -> Vec<String> {
         let text = error.to_string();
@@ -292,5 +317,18 @@ pub mod tests {
     /// An example with the keys that it shows behind `#:`, because they have no default.
     pub fn uncommented(example: &str) -> String {
         example.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect()
+    }
+
+    #[test]
+    fn what_never_ends_and_what_is_no_text_are_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("study.toml");
+        std::fs::write(&file, b"name\xff").unwrap();
+        let error = file_text(&file).unwrap_err().to_string();
+        assert!(error.contains("byte 4"), "{error}");
+        let error = file_text(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert!(error.contains("a pipe or a device"), "{error}");
+        std::fs::write(&file, vec![b'#'; BYTES_MAX as usize + 1]).unwrap();
+        assert!(file_text(&file).unwrap_err().to_string().contains("more than"));
     }
 }

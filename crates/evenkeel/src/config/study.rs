@@ -7,7 +7,7 @@ use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::experiment::Margin;
 use evenkeel_study::compare::Figure;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::{Table, Value};
 
@@ -82,7 +82,7 @@ struct Factor {
 /// Names the file, the entry and what to do.
 pub fn load(path: &Path) -> Result<StudyFile> {
     let file = path.display().to_string();
-    let text = super::file::text(path).with_context(|| format!("cannot read study {file}"))?;
+    let text = super::fields::file_text(path).with_context(|| format!("cannot read study {file}"))?;
     let study = parse(&text).map_err(|error| located(&file, &text, &error))?;
     Ok(StudyFile { file, ..study })
 }
@@ -99,11 +99,10 @@ fn parse(text: &str) -> Result<StudyFile> {
     let compare: String = fields.optional("compare")?.unwrap_or_else(|| "response".to_owned());
     let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
     let profile = table_of("profile", fields.optional("profile")?)?;
-    let mut factors = factors(fields.optional("factor")?)?;
+    let lines = Lines::of(text);
+    let factors = factors(fields.optional("factor")?, lines.as_ref())?;
     fields.finish()?;
     check_flags("profile", &profile)?;
-    let lines = Lines::of(text);
-    find_origins(&mut factors, lines.as_ref());
     let all = origins("[profile]", &profile, lines.as_ref(), &["profile"]);
     Ok(StudyFile {
         file: String::new(),
@@ -118,17 +117,7 @@ fn parse(text: &str) -> Result<StudyFile> {
     })
 }
 
-/// Where each flag of each level stands.
-fn find_origins(factors: &mut [Factor], lines: Option<&Lines<'_>>) {
-    for (place, factor) in factors.iter_mut().enumerate() {
-        for (own, level) in factor.levels.iter_mut().enumerate() {
-            let path = ["factor", &place.to_string(), "level", &own.to_string()];
-            let entry = format!("factor {:?}, level {:?}", factor.name, level.name);
-            level.origins = origins(&entry, &level.flags, lines, &path);
-        }
-    }
-}
-
+/// Where each flag stands.
 fn origins(entry: &str, flags: &Table, lines: Option<&Lines<'_>>, path: &[&str]) -> BTreeMap<String, Origin> {
     let line = |key: &str| lines?.at(&[path, &[key]].concat());
     let origin = |key: &String| (key.clone(), Origin { entry: entry.to_owned(), line: line(key) });
@@ -149,23 +138,28 @@ fn table_of(entry: &str, value: Option<Value>) -> Result<Table> {
     }
 }
 
-fn factors(value: Option<Value>) -> Result<Vec<Factor>> {
+/// A name that is there twice.
+fn twice<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let mut seen = BTreeSet::new();
+    names.find(|name| !seen.insert(*name))
+}
+
+fn factors(value: Option<Value>, lines: Option<&Lines<'_>>) -> Result<Vec<Factor>> {
     let Some(Value::Array(values)) = value else {
         bail!(
             "study: `factor` is missing: say what is changed, as [[factor]] with a `name` and two [[factor.level]] or more"
         )
     };
     ensure!(!values.is_empty(), "study: `factor` is empty: say what is changed, as [[factor]] with a `name`");
-    let found: Vec<Factor> = values.into_iter().map(factor).collect::<Result<_>>()?;
-    let mut names: Vec<&str> = found.iter().map(|factor| factor.name.as_str()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => bail!("factor {:?}: there are two of that name", pair[0]),
+    let of = |(place, value)| factor(value, lines, place);
+    let found: Vec<Factor> = values.into_iter().enumerate().map(of).collect::<Result<_>>()?;
+    match twice(found.iter().map(|factor| factor.name.as_str())) {
+        Some(name) => bail!("factor {name:?}: there are two of that name"),
         None => Ok(found),
     }
 }
 
-fn factor(value: Value) -> Result<Factor> {
+fn factor(value: Value, lines: Option<&Lines<'_>>, place: usize) -> Result<Factor> {
     let mut fields = Fields::of("factor", value)?;
     let name: String = fields.required("name")?;
     fields.rename(format!("factor {name:?}"));
@@ -175,19 +169,18 @@ fn factor(value: Value) -> Result<Factor> {
     let Some(Value::Array(values)) = values else {
         bail!("{entry}: `level` is missing: [[factor.level]] with a `name`")
     };
-    let levels: Vec<Level> = values.into_iter().map(|value| level(&entry, value)).collect::<Result<_>>()?;
+    let of = |(own, value): (usize, Value)| {
+        level(&entry, value, lines, &["factor", &place.to_string(), "level", &own.to_string()])
+    };
+    let levels: Vec<Level> = values.into_iter().enumerate().map(of).collect::<Result<_>>()?;
     ensure!(levels.len() > 1, "{entry}: one level changes nothing: give it another [[factor.level]]");
-    let twice = levels
-        .iter()
-        .enumerate()
-        .find(|(at, level)| levels[..*at].iter().any(|other| other.name == level.name));
-    if let Some((_, level)) = twice {
-        bail!("{entry}: there are two levels {:?}", level.name);
+    if let Some(name) = twice(levels.iter().map(|level| level.name.as_str())) {
+        bail!("{entry}: there are two levels {name:?}");
     }
     Ok(Factor { name, levels })
 }
 
-fn level(factor: &str, value: Value) -> Result<Level> {
+fn level(factor: &str, value: Value, lines: Option<&Lines<'_>>, path: &[&str]) -> Result<Level> {
     let Value::Table(mut flags) = value else { bail!("{factor}: a level is a table") };
     let Some(Value::String(name)) = flags.remove("name") else {
         bail!("{factor}: a level has a `name`, a text")
@@ -210,7 +203,8 @@ fn level(factor: &str, value: Value) -> Result<Level> {
         "{entry}: a restart loses what `sql` sets by SET; use `set = \"NAME=VALUE\"`"
     );
     check_flags(&entry, &flags)?;
-    Ok(Level { name, flags, sql, origins: BTreeMap::new() })
+    let origins = origins(&entry, &flags, lines, path);
+    Ok(Level { name, flags, sql, origins })
 }
 
 fn check_flags(entry: &str, flags: &Table) -> Result<()> {
@@ -294,17 +288,13 @@ fn combination(profile: Profile<'_>, factors: &[Factor], number: usize) -> Resul
 }
 
 fn merge(flags: &mut Table, key: &str, value: &Value) {
-    match (key == ADDED, flags.get_mut(key)) {
-        (true, Some(Value::Array(all))) => match value {
-            Value::Array(more) => all.extend(more.iter().cloned()),
-            one => all.push(one.clone()),
-        },
-        (true, Some(first)) => {
-            let mut all = vec![first.clone()];
-            all.extend(if let Value::Array(more) = value { more.clone() } else { vec![value.clone()] });
-            *first = Value::Array(all);
-        }
-        _ => drop(flags.insert(key.to_owned(), value.clone())),
+    let list = |value: &Value| match value {
+        Value::Array(all) => all.clone(),
+        one => vec![one.clone()],
+    };
+    match flags.get_mut(key).filter(|_| key == ADDED) {
+        Some(known) => *known = Value::Array([list(known), list(value)].concat()),
+        None => drop(flags.insert(key.to_owned(), value.clone())),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> 
 /// # Errors
 /// It cannot be read; with what to do.
 pub fn text(path: &Path) -> Result<String> {
-    let read = super::file::text(path);
+    let read = super::fields::file_text(path);
     read.with_context(|| format!("cannot read workload {}", path.display())).hint(MISSING)
 }
 

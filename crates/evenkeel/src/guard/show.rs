@@ -98,8 +98,6 @@ fn met(commits: u64, deadlocks: u64) -> String {
     format!("{figure:>5} deadlocks per commit")
 }
 
-// What `evenkeel guard top` reads from a guard: of its metrics in JSON, what it shows.
-
 #[derive(Clone, Debug, Deserialize)]
 pub struct Status {
     pub at_s: f64,
@@ -217,16 +215,5 @@ mod tests {
             ]
         );
         assert!(text.contains("the first\n0, 1, 9 are left out"), "{text}");
-    }
-
-    #[test]
-    fn what_is_written_can_be_read() {
-        let status = Status::from(&snapshot());
-        assert_eq!((status.limit, status.waiting), (4, 2));
-        assert_eq!((status.loans, status.loans_max, status.oldest_statement_s), (1, 4, Some(0.5)));
-        assert_eq!((status.loans_total, status.completions, status.response_s), (1, 10, 0.04));
-        assert_eq!((status.decision.as_str(), status.dry_run), ("limit 4, because it is fixed", false));
-        assert_eq!(status.signals.iter().filter(|signal| signal.value.is_some()).count(), 1);
-        assert_eq!((status.tenants[0].waiting, status.tenants[0].wait_p99_s.is_some()), (2, true));
     }
 }

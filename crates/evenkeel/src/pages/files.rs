@@ -85,8 +85,6 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-// What was found, for programs.
-
 pub fn json(files: &[FoundFile], table: Option<&str>) -> Value {
     Value::Array(files.iter().map(|file| one(file, table)).collect())
 }
@@ -139,8 +137,6 @@ fn index(found: &FoundIndex<'_>) -> Value {
     })
 }
 
-// What was found, as a table for people.
-
 /// Below this share of leaves in order, and this fill, an index is worth a look.
 const ORDER_DOUBT: f64 = 0.8;
 const FILL_DOUBT: f64 = 0.6;
@@ -181,8 +177,10 @@ fn columns(rows: &[FoundIndex<'_>], range: f64) -> Vec<GridColumn> {
         number(["rows", ""], 4, |row| row.layout.records.to_string().into()),
         number(["fill", ""], 1, |row| share(Some(row.layout.fill), FILL_DOUBT, row.layout.leaves > 1)),
         number(["in", "order"], 0, |row| share(row.layout.in_order, ORDER_DOUBT, true)),
-        number(["mean", "jump"], 2, |row| decimal(row.layout.mean_jump).into()),
-        number(["extents", &of_range], 2, |row| decimal(row.layout.range.map(|range| range.extents)).into()),
+        number(["mean", "jump"], 2, |row| format::decimal(row.layout.mean_jump).into()),
+        number(["extents", &of_range], 2, |row| {
+            format::decimal(row.layout.range.map(|range| range.extents)).into()
+        }),
         number(["at", "least"], 3, least),
     ]
 }
@@ -191,10 +189,6 @@ fn share(value: Option<f64>, doubt: f64, tells: bool) -> Place {
     let Some(value) = value else { return Place::new("-", Ink::Soft) };
     let ink = if tells && value < doubt { Ink::Doubt } else { Ink::Plain };
     Place::new(format!("{value:.3}"), ink)
-}
-
-fn decimal(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
 }
 
 /// A file in a line: its size, and its pages by kind.

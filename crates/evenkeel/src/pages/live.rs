@@ -133,8 +133,6 @@ fn quoted(name: &str) -> Result<String> {
     Ok(parts.iter().map(|part| evenkeel_site::server::quoted(part)).collect::<Vec<_>>().join("."))
 }
 
-// A file that was read, with the names of its indexes.
-
 #[derive(Debug)]
 pub struct FoundFile {
     /// Where the file is.

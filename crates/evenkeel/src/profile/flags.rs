@@ -2,7 +2,7 @@
 
 use crate::config::units;
 use crate::server::data::DataArgs;
-use crate::server::sandbox::ServerArgs;
+use crate::server::place::ServerArgs;
 use anyhow::Result;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::sandbox::CpuSet;
@@ -154,8 +154,6 @@ pub struct Args {
     #[command(flatten)]
     pub data: DataArgs,
 }
-
-// Which CPUs a private server gets, and which its generator.
 
 /// CPUs of a private server, and of its generator: all that this process may use but the last, and the last. One CPU is shared.
 pub fn split_cpus() -> (CpuSet, CpuSet) {

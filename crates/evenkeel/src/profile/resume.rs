@@ -4,7 +4,7 @@ use super::flags::Args;
 use super::spec;
 use super::spec::Study;
 use crate::cli::{Cli, modes};
-use crate::config::file;
+use crate::config::fields::file_bytes;
 use crate::console::Session;
 use crate::failure::WithHint;
 use crate::server::place;
@@ -84,7 +84,7 @@ pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
 /// The folder cannot be made, or the file cannot be read.
 pub fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
     let Some((file, name)) = file else { return Ok(StudyFolder::create_for(root, &plan.id, &plan)?) };
-    let bytes = file::bytes(file).with_context(|| format!("reading {}", file.display()))?;
+    let bytes = file_bytes(file).with_context(|| format!("reading {}", file.display()))?;
     plan.file_crc32 = Some(crc32fast::hash(&bytes));
     Ok(StudyFolder::create_with(root, &plan.id, &plan, &[(name.to_owned(), bytes)])?)
 }
@@ -96,7 +96,7 @@ pub fn check_file(stored: &PlanFile, file: &Path) -> Result<()> {
 
 /// Refuses a file whose sum is another one than it had when the study began.
 pub fn check_sum(kept: u32, file: &Path) -> Result<()> {
-    let now = file::bytes(file).with_context(|| format!("reading {}", file.display()))?;
+    let now = file_bytes(file).with_context(|| format!("reading {}", file.display()))?;
     if crc32fast::hash(&now) == kept {
         return Ok(());
     }
@@ -140,8 +140,6 @@ fn stranger(stored: &PlanFile, rates: &RatePlan) -> Option<f64> {
     let is_listed = |rate: f64| listed.iter().any(|own| (own / rate - 1.0).abs() < 1e-9);
     stored.cells.iter().map(|cell| cell.rate_per_s).find(|rate| !is_listed(*rate))
 }
-
-// A command line of `evenkeel profile`: the one that a study has kept, or one made of a study's file.
 
 /// The one command that such a line may name.
 #[derive(Debug, Subcommand)]

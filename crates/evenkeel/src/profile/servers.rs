@@ -32,7 +32,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     check(args)?;
     let set = data::set(workload, &args.data, items(args, factors))?;
     let cpus = server_cpus(args)?;
-    let limit = crate::server::sandbox::disk(&args.server)?;
+    let limit = crate::server::place::disk(&args.server)?;
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
@@ -86,7 +86,7 @@ fn private_sandbox(
         let name = sandbox_name(set, args.data.rows.data_seed, &variant.name(), label);
         if of.is_empty() { name } else { format!("{name}-{of}") }
     };
-    let mut sandbox = crate::server::sandbox::spec(session, &args.server, name(variant))?;
+    let mut sandbox = crate::server::place::spec(session, &args.server, name(variant))?;
     sandbox.cpus = Some(server_cpus(args)?);
     variant.apply(&mut sandbox);
     if variant.is_copy() {
@@ -196,8 +196,6 @@ fn items(args: &Args, factors: &Factors) -> u32 {
     let rounded = (needed / 5_000.0).ceil() * 5_000.0;
     args.data.rows.items.unwrap_or(data::ITEMS_DEFAULT.max(rounded as u32))
 }
-
-// `--sense-with` and `--sense-from`: who sees a server that runs on another machine.
 
 pub fn check(args: &Args) -> Result<()> {
     let (flag, given) = match (args.sense_with.len(), args.sense_from.len()) {

@@ -3,17 +3,17 @@
 use super::flags::{Args, generator_cpus};
 use super::servers;
 use super::variant::Factors;
-use crate::config::{mu, rate, units};
+use crate::config::{rate, units};
 use crate::console::Session;
 use crate::failure::WithHint;
 use crate::format;
 use crate::server::place;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::SECONDS_MIN;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
-use evenkeel_lab::load::{Protocol, SESSIONS_DEFAULT, SessionPolicy};
+use evenkeel_lab::load::{PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_site::sandbox;
 use evenkeel_study::profile::{Budget, RUNS_FIRST, Reset, StudySpec};
 use evenkeel_study::store::format::TargetRecord;
@@ -71,7 +71,7 @@ pub fn study(
         reset,
         objective_p95: args.objective.as_deref().map(objective).transpose()?,
         generator_cpus,
-        parts: mu::parse(&args.mu)?,
+        parts: asked_parts(&args.mu)?,
         // A run that was disturbed is one of many, and a further one comes anyway where it tells more.
         retries: if budget.is_some() { 0 } else { args.retries.unwrap_or(RETRIES_DEFAULT) },
         budget,
@@ -195,6 +195,20 @@ fn objective(text: &str) -> Result<Nanos> {
     units::positive(time, "--objective")
 }
 
+const HOW_MU: &str = "write --mu probe, or --mu requests=5% for that share of the requests";
+
+/// Reads the text of `--mu`; `None` where the probe alone stands for it.
+fn asked_parts(text: &str) -> Result<Option<PartsPlan>> {
+    match text.trim().split_once('=') {
+        None if text.trim() == "probe" => Ok(None),
+        Some(("requests", share)) => {
+            let share = units::share(share).context("reading --mu").hint(HOW_MU)?;
+            Ok(Some(PartsPlan { share, server_pid: None }))
+        }
+        _ => Err(anyhow!("--mu {text:?} is neither the probe nor a share of the requests")).hint(HOW_MU),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,19 +218,21 @@ mod tests {
     use evenkeel_study::profile::settings;
     use evenkeel_study::store::format::ResetRecord;
 
-    /// What the plan says that happens before each run.
-    fn reset_of(flags: &[&str]) -> ResetRecord {
-        let home = tempfile::tempdir().unwrap();
-        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+    fn args(flags: &[&str]) -> Box<Args> {
         let line = [&["evenkeel", "profile"], flags].concat();
         let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
-        settings(&study(&session, &args, Vec::new(), None).unwrap().spec).reset
+        args
     }
 
-    fn budget_of(flags: &[&str]) -> Result<Option<Budget>> {
-        let line = [&["evenkeel", "profile"], flags].concat();
-        let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
-        budget(&args, 2)
+    fn study_of(flags: &[&str]) -> Result<Study> {
+        let home = tempfile::tempdir().unwrap();
+        let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
+        study(&session, &args(flags), Vec::new(), None)
+    }
+
+    /// What the plan says that happens before each run.
+    fn reset_of(flags: &[&str]) -> ResetRecord {
+        settings(&study_of(flags).unwrap().spec).reset
     }
 
     #[test]
@@ -237,7 +253,7 @@ mod tests {
     #[test]
     fn runs_are_chosen_one_by_one_unless_rates_or_repeats_are_given() {
         let within = |seconds| Some(Nanos::from_secs(seconds));
-        let found = |flags: &[&str]| budget_of(flags).unwrap();
+        let found = |flags: &[&str]| budget(&args(flags), 2).unwrap();
         assert_eq!(found(&[]), Some(Budget { until: None, within: within(1_200) }));
         assert_eq!(found(&["--within", "5m"]), Some(Budget { until: None, within: within(300) }));
         assert_eq!(found(&["--until", "5%"]), Some(Budget { until: Some(0.05), within: None }));
@@ -246,19 +262,13 @@ mod tests {
             assert_eq!(found(flags), None, "{flags:?}");
         }
         for text in ["0", "-5%", "110%", "narrow", "nan"] {
-            assert!(budget_of(&[&format!("--until={text}")]).is_err(), "{text}");
+            assert!(budget(&args(&[&format!("--until={text}")]), 2).is_err(), "{text}");
         }
     }
 
     #[test]
     fn runs_that_cannot_bring_a_bound_are_refused_before_anything_runs() {
-        let refused = |flags: &[&str]| {
-            let home = tempfile::tempdir().unwrap();
-            let session = Session { home: home.path().to_owned(), quiet: true, stop: Stop::default() };
-            let line = [&["evenkeel", "profile"], flags].concat();
-            let Command::Profile(args) = Cli::parse_from(line).command else { panic!("no profile") };
-            study(&session, &args, Vec::new(), None).err().map(|error| format!("{error:#}"))
-        };
+        let refused = |flags: &[&str]| study_of(flags).err().map(|error| format!("{error:#}"));
         let said = refused(&["--duration", "6s"]).unwrap();
         assert!(said.contains("--duration 6 s is too short"), "{said}");
         let said = refused(&["--within", "3m", "--duration", "10m"]).unwrap();
@@ -273,5 +283,19 @@ mod tests {
         assert_eq!(reset_of(&["--workload", "tpcw.ordering"]), ResetRecord::Restore);
         assert_eq!(reset_of(&["--workload", "dvdstore"]), ResetRecord::Restore);
         assert_eq!(reset_of(&["--workload", "tpcw.ordering", "--no-reset"]), ResetRecord::Nothing);
+    }
+
+    #[test]
+    fn a_share_of_the_requests_is_asked_about_and_of_a_probe_none() {
+        assert_eq!(asked_parts("probe").unwrap(), None);
+        assert_eq!(asked_parts("requests=5%").unwrap().unwrap().share, 0.05);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_to_write() {
+        for text in ["", "requests", "requests=0%", "requests=101%", "probes=5%", "requests=some"] {
+            let error = asked_parts(text).unwrap_err();
+            assert!(format!("{error:#}").contains("--mu"), "{text}: {error:#}");
+        }
     }
 }

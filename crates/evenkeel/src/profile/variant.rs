@@ -105,8 +105,6 @@ pub fn label(pool: Option<PoolSize>, variant: Variant, disk: &Disk, target: &str
     parts.join(", ")
 }
 
-// What changes between series of a profile besides the rate.
-
 /// One limit of the disk, with the levels of the factors that it stands for.
 pub struct Disk {
     /// What the disk gives at most.

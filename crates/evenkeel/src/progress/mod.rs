@@ -4,15 +4,17 @@
 //! once a second while a run is measured. The view has no clock and no thread of its own, so it takes
 //! nothing from the machine between events. All goes to stderr: stdout is for results.
 
-mod events;
 mod line;
 mod view;
 
-pub use events::ProgressEvents;
-pub use view::{Mode, View};
-
-use evenkeel_study::store::format::WrittenFile;
+use evenkeel_core::Nanos;
+use evenkeel_lab::data::DataProgress;
+use evenkeel_lab::load::{LoadPhase, LoadProgress};
+use evenkeel_os::clock::Clock;
+use evenkeel_study::profile::{RunPlace, StudyEvent, StudySpec};
+use evenkeel_study::store::format::{RunFile, Severity, WrittenFile};
 use serde::Serialize;
+pub use view::{Mode, View};
 
 /// Something worth showing. As JSON: one object a line, `event` names the variant in kebab-case; an
 /// absent value is `null`.
@@ -118,4 +120,147 @@ pub struct RunName {
     /// From 1, as the attempt.
     pub repeat: u32,
     pub attempt: u32,
+}
+
+/// Translates events of the lab, and remembers what several of them need.
+pub struct ProgressEvents {
+    labels: Vec<String>,
+    clock: Clock,
+    data: Option<Fill>,
+    run: RunName,
+    ends_at: Nanos,
+    run_lasts: Nanos,
+}
+
+struct Fill {
+    since: Nanos,
+    rows: u64,
+    last: Nanos,
+}
+
+fn name(run: RunPlace) -> RunName {
+    let RunPlace { series, rate_per_s, repeat, attempt, order, runs } = run;
+    RunName { number: order, total: runs, series, rate_per_s, repeat, attempt }
+}
+
+/// Data work reports after every batch; a view needs no more than this.
+const DATA_EVERY: Nanos = Nanos::from_millis(250);
+
+impl ProgressEvents {
+    pub fn new(spec: &StudySpec) -> Self {
+        let labels = spec.series.iter().map(|series| series.label.clone()).collect();
+        Self { labels, ..Self::for_load(spec.warm_up + spec.duration) }
+    }
+
+    pub fn for_data() -> Self {
+        Self::for_load(Nanos::ZERO)
+    }
+
+    pub fn for_load(run_lasts: Nanos) -> Self {
+        let (labels, run) = (Vec::new(), RunName::default());
+        Self { labels, clock: Clock::start(), data: None, run, ends_at: Nanos::ZERO, run_lasts }
+    }
+
+    /// The event to show for one of the lab, if there is one.
+    pub fn of(&mut self, event: StudyEvent) -> Option<ProgressEvent> {
+        Some(match event {
+            StudyEvent::Preparing(text) => ProgressEvent::Step { text },
+            StudyEvent::Announced(text) => ProgressEvent::Announced { text },
+            StudyEvent::Warning(text) => ProgressEvent::Warning { text },
+            StudyEvent::Data(progress) => return self.data(&progress),
+            StudyEvent::Probed(probe) => ProgressEvent::Probed {
+                series: self.labels.get(probe.series).cloned().unwrap_or_default(),
+                rate_per_s: probe.rate_per_s,
+                throughput_per_s: probe.throughput_per_s,
+                theta_percent: probe.theta_percent,
+                settled: probe.settled,
+            },
+            StudyEvent::Planned { folder, cells, runs, done, time_left } => ProgressEvent::Planned {
+                folder: folder.display().to_string(),
+                cells,
+                runs,
+                done,
+                left_s: Some(time_left.as_secs_f64()),
+            },
+            StudyEvent::RunBegins { run, time_left } => {
+                self.ends_at = self.clock.now() + time_left;
+                self.run = name(run);
+                return None;
+            }
+            StudyEvent::Load { load, theta_percent } => self.running(&load, theta_percent),
+            StudyEvent::RunEnds(run) => self.finished(&run),
+            StudyEvent::MeasuredAgain { run, because } => ProgressEvent::MeasuredAgain {
+                run: name(run),
+                steal_percent: because.steal,
+                other_load_percent: because.other_load,
+            },
+            StudyEvent::SweepEnds { series, reason, not_measured } => {
+                ProgressEvent::SweepEnded { series, reason, not_measured_per_s: not_measured }
+            }
+            StudyEvent::Ends(summary) => ProgressEvent::Finished {
+                runs: summary.runs_done,
+                complete: summary.complete,
+                ended: summary.ended,
+                written: summary.written,
+            },
+        })
+    }
+
+    /// The event to show for the progress of data work, not too often.
+    pub fn data(&mut self, progress: &DataProgress) -> Option<ProgressEvent> {
+        let now = self.clock.now();
+        let fill = self.data.get_or_insert(Fill { since: now, rows: progress.rows_done, last: Nanos::ZERO });
+        if now - fill.last < DATA_EVERY {
+            return None;
+        }
+        fill.last = now;
+        let elapsed = (now - fill.since).as_secs_f64();
+        let moved = progress.rows_done.saturating_sub(fill.rows) as f64;
+        let rate = if elapsed > 0.0 { moved / elapsed } else { 0.0 };
+        let left = progress.rows_total.saturating_sub(progress.rows_done) as f64;
+        Some(ProgressEvent::Populating {
+            table: progress.table.to_owned(),
+            rows: progress.rows_done,
+            rows_total: progress.rows_total,
+            rows_per_s: rate,
+            left_s: (rate > 0.0).then(|| left / rate),
+        })
+    }
+
+    fn running(&self, load: &LoadProgress, theta_percent: Option<f64>) -> ProgressEvent {
+        let phase = match load.phase {
+            LoadPhase::Opening => "opening",
+            LoadPhase::WarmUp => "warm-up",
+            LoadPhase::Measure => "measure",
+            LoadPhase::Drain => "drain",
+        };
+        ProgressEvent::Running {
+            run: self.run.clone(),
+            phase: phase.to_owned(),
+            tau_ms: load.response_mean.map(Nanos::as_millis_f64),
+            theta_percent,
+            left_s: (self.run_lasts > Nanos::ZERO).then(|| {
+                (self.ends_at.max(self.clock.now() + self.run_lasts - load.elapsed) - self.clock.now())
+                    .as_secs_f64()
+            }),
+        }
+    }
+
+    fn finished(&self, run: &RunFile) -> ProgressEvent {
+        ProgressEvent::RunFinished {
+            run: self.run.clone(),
+            tau_ms: run.response.measured().map(|times| times.mean_ms),
+            p95_ms: run.response.measured().map(|times| times.p95_ms),
+            lower_bound: run.lower_bound,
+            throughput_per_s: run.throughput_per_s,
+            theta_percent: run.theta.as_ref().map(|theta| theta.total_percent),
+            stability: run.stability.to_string(),
+            caveats: run
+                .caveats
+                .iter()
+                .filter(|caveat| caveat.severity != Severity::Note)
+                .map(|caveat| caveat.code.to_string())
+                .collect(),
+        }
+    }
 }

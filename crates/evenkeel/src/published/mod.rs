@@ -2,12 +2,11 @@
 //!
 //! `table` is the terminal's view, `json` and `csv` those of programs; the page is `report::published`.
 
-mod csv;
 mod json;
 mod table;
 
-pub use csv::{cells as cells_csv, runs as runs_csv};
 pub use json::results;
+pub use json::{cells as cells_csv, runs as runs_csv};
 pub use table::{plus_minus, share_words, shown, study as table};
 
 use evenkeel_core::statistics::Estimate;

@@ -41,8 +41,6 @@ pub fn series(study: &Study) -> String {
     legend(names.map(|(at, series)| (study.look(at), series.label.as_str())))
 }
 
-// Text into markup.
-
 /// Prints text so that no character of it is markup, in elements and in quoted attributes. Control
 /// characters that no document may hold become a replacement character.
 pub struct Text<'a>(pub &'a str);
@@ -115,8 +113,6 @@ pub mod check {
         assert_eq!(fault("<!doctype html><p class=\"a\">x<br><b/></p><style>a>b</style>"), None);
     }
 }
-
-// What a report asks of a study: its records, joined. No index from a file is trusted.
 
 pub const HUES: usize = 6;
 

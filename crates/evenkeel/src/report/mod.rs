@@ -29,6 +29,6 @@ pub fn write(folder: &StudyFolder) -> anyhow::Result<PathBuf> {
 #[cfg(test)]
 pub use legend::check::fault;
 #[cfg(test)]
-pub use tests::labels::readable;
+pub use tests::readable;
 #[cfg(test)]
 mod tests;

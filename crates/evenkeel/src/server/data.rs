@@ -54,24 +54,17 @@ pub struct RowArgs {
 type Populate =
     fn(&Target, &DataSpec, &Stop, &mut dyn FnMut(DataProgress)) -> std::result::Result<Stamp, DataError>;
 
-pub fn fill(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
-    fill_by(data::populate, session, target, wanted, view)
-}
-
-/// The same of a private server; what a stop or a kill left half filled there is filled again.
-pub fn fill_own(session: &Session, target: &Target, wanted: &DataSpec, view: &mut View) -> Result<Stamp> {
-    fill_by(data::populate_own, session, target, wanted, view)
-}
-
-fn fill_by(
-    populate: Populate,
+/// Fills a database. What a stop or a kill left half filled on a private server is filled again.
+pub fn fill(
     session: &Session,
     target: &Target,
     wanted: &DataSpec,
     view: &mut View,
+    is_private: bool,
 ) -> Result<Stamp> {
+    let populate: Populate = if is_private { data::populate_own } else { data::populate };
     let mut events = ProgressEvents::for_data();
-    let clock = crate::clock::Clock::start();
+    let clock = evenkeel_os::clock::Clock::start();
     let mut rows = 0;
     let stamp = populate(target, wanted, &session.stop, &mut |progress| {
         rows = progress.rows_done;

@@ -2,4 +2,3 @@
 
 pub mod data;
 pub mod place;
-pub mod sandbox;

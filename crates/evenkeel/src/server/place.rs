@@ -1,17 +1,17 @@
 //! Where to: a URL, or a sandbox by name.
 
-use crate::config::workload as user_workload;
+use crate::config::{units, workload as user_workload};
 use crate::console::Session;
 use crate::failure::WithHint;
-use anyhow::{Context, Result, anyhow};
+use crate::progress::{ProgressEvent, View};
+use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
-use evenkeel_lab::workload;
 use evenkeel_lab::workload::user::ColumnReader;
-use evenkeel_lab::workload::{Database, Workload, sql};
+use evenkeel_lab::workload::{self, Database, Workload, sql};
 use evenkeel_os::stop::Stop;
-use evenkeel_site::sandbox;
+use evenkeel_site::sandbox::{self, DiskLimit, SandboxEvent, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The database in a sandbox where nobody names one, for a workload or a data set of this name.
@@ -51,12 +51,16 @@ pub fn check_workload(name: &str) -> Result<()> {
 
 const WORKLOAD_HINT: &str = "`evenkeel explain --list` names all; a file of your own ends in .toml or .sql";
 
+/// The database that a server is named with.
+pub fn named_database(target: &Target) -> Result<&str> {
+    let name = target.database.as_deref().ok_or_else(|| anyhow!("{target} names no database"));
+    name.hint(format!("name the database: {target}/shop"))
+}
+
 /// The data set on a server, with what write runs have added.
 pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database> {
     let mut control = Control::connect_until(target, stop)?;
-    let Some(name) = target.database.clone() else {
-        return Err(anyhow!("{target} names no database")).hint(format!("name the database: {target}/shop"));
-    };
+    let name = named_database(target)?;
     let flag = if workload == dvdstore::NAME { " --workload dvdstore" } else { "" };
     let Some(stamp) = Stamp::read(&mut control)? else {
         let tables = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() LIMIT 1";
@@ -70,7 +74,7 @@ pub fn database(target: &Target, workload: &str, stop: &Stop) -> Result<Database
         return Err(anyhow!("database {name:?} at {target} holds no data set of Evenkeel")).hint(hint);
     };
     if stamp.state == State::Building {
-        return Err(DataError::HalfFinished { database: name }.into());
+        return Err(DataError::HalfFinished { database: name.to_owned() }.into());
     }
     Ok(Database::read(stamp.set, &mut control)?)
 }
@@ -120,4 +124,67 @@ pub fn remote_workload(session: &Session, asked: &str, target: &Target) -> Resul
     // An unknown name is told before the server is asked what it holds.
     check_workload(asked)?;
     workload(asked, database(target, asked, &session.stop)?)
+}
+
+/// What a private server is like.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Private server")]
+pub struct ServerArgs {
+    /// Path of another mariadbd or mysqld than the system's; it may be inside the root of another system
+    #[arg(long, value_name = "PATH")]
+    pub server_binary: Option<PathBuf>,
+    /// A setting of the server, for example innodb_buffer_pool_size=64M
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// CPUs of the server [default in a profile: all but the last]
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Memory limit of the server
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<String>,
+    /// Limit of its disk in I/Os per second, for reads and for writes each; tested first, and refused if it has no effect
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub disk_iops: Option<u64>,
+    /// Limit of its disk in bytes per second, for reads and for writes each, for example 20M
+    #[arg(long, value_name = "SIZE")]
+    pub disk_bandwidth: Option<String>,
+}
+
+/// A sandbox as the flags describe it.
+pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<SandboxSpec> {
+    let mut spec = SandboxSpec::new(&session.home, name);
+    spec.server_binary.clone_from(&args.server_binary);
+    for setting in &args.set {
+        let Some((name, value)) = setting.split_once('=') else {
+            bail!("--set {setting:?} is not a setting; write it as innodb_buffer_pool_size=64M");
+        };
+        spec.settings.insert(name.trim().replace('-', "_"), value.trim().to_owned());
+    }
+    if let Some(text) = &args.cpus {
+        spec.cpus = Some(units::machine_cpus(text, "--cpus")?);
+    }
+    spec.memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
+    spec.disk = disk(args)?;
+    Ok(spec)
+}
+
+/// What its disk gives at most.
+pub fn disk(args: &ServerArgs) -> Result<DiskLimit> {
+    let bytes_per_s = args.disk_bandwidth.as_deref().map(units::disk_bandwidth).transpose();
+    let bytes_per_s = bytes_per_s.context("reading --disk-bandwidth")?;
+    let iops = args.disk_iops.map(|iops| units::disk_iops(&iops.to_string())).transpose();
+    let iops = iops.context("reading --disk-iops")?;
+    Ok(DiskLimit { iops, bytes_per_s })
+}
+
+/// Shows what happens to a sandbox.
+pub fn tell(view: &mut View, event: &SandboxEvent) {
+    let text = match event {
+        SandboxEvent::Bootstrapping { server } => format!("making a data directory for {server}"),
+        SandboxEvent::Starting { pid } => format!("starting the server (process {pid})"),
+        SandboxEvent::Stopping { pid } => format!("stopping the server (process {pid})"),
+        SandboxEvent::Note(text) => text.clone(),
+        _ => return,
+    };
+    view.show(&ProgressEvent::Step { text });
 }

@@ -1,6 +1,6 @@
 //! A host that shares storage as a child process of our own binary: its disks over NBD, or its one disk mounted.
 
-use super::status::{self, Status};
+use super::top::{self, Status};
 use crate::child::{self, Child, DEADLINE, PATIENCE, Plan};
 use anyhow::{Result, bail};
 use evenkeel_os::tools;
@@ -84,7 +84,7 @@ impl Host {
     /// # Errors
     /// It has ended; with what it said.
     pub fn status(&self) -> Result<Option<Status>> {
-        match status::read(&self.places.metrics) {
+        match top::read(&self.places.metrics) {
             Ok(status) => Ok(Some(status)),
             Err(_) => self.check().map(|()| None),
         }

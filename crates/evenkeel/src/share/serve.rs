@@ -60,8 +60,6 @@ fn sick(snapshot: &Snapshot, age: Nanos) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-// Events of a host that shares storage as lines on stderr.
-
 /// One event as a line without its end; `unix_ms` is the time of day.
 pub fn line(event: &Event, unix_ms: u128, form: Form) -> String {
     log::line(parts(event), unix_ms, form)
@@ -107,7 +105,7 @@ fn parts(event: &Event) -> Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fixture::snapshot, status};
+    use super::super::{fixture::snapshot, top};
     use super::*;
     use crate::view::http::tests::answer;
     use evenkeel_share::control::{Fault, Why};
@@ -121,7 +119,7 @@ mod tests {
         assert_eq!(answer(&address, "/metrics").0, 503);
         latest.put(Snapshot { at: clock.now(), ..snapshot() });
         assert!(answer(&address, "/metrics").1.contains("evenkeel_share_window 8.5\n"));
-        let status = (0..30).find_map(|_| status::read(&address).ok()).unwrap();
+        let status = (0..30).find_map(|_| top::read(&address).ok()).unwrap();
         assert_eq!(status.members.len(), 2);
         assert_eq!(answer(&address, "/else").0, 404);
     }

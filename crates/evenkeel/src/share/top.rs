@@ -1,7 +1,9 @@
 //! The live view: what `evenkeel share top` draws, from readings of a host.
 
-use super::status::{Disk, Member, Status};
-use crate::view::picture::{self, Frame, keep, seconds, spark, up};
+use crate::view::http;
+use crate::view::live::{self, Frame, keep, seconds, spark, up};
+use anyhow::Result;
+use serde::Deserialize;
 
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -35,13 +37,13 @@ impl History {
         lines.push(String::new());
         lines.push(member_head());
         lines.extend(status.members.iter().map(|member| self::member(member, status)));
-        picture::fit(lines, frame)
+        live::fit(lines, frame)
     }
 
     fn head(&self, status: &Status, width: usize) -> Vec<String> {
         let room = width.saturating_sub(34);
         let time = |time: Option<f64>| time.map_or("-".into(), seconds);
-        let name = picture::name(&status.member, 40);
+        let name = live::name(&status.member, 40);
         let mark = if status.kept { "KEPT: " } else { "" };
         let outsider = if status.outsider { "  SOMETHING UNMANAGED LOADS THE STORAGE" } else { "" };
         let unfair = if status.unfair.is_some() { "  THE STORAGE IS NOT DIVIDED BY SHARES" } else { "" };
@@ -57,7 +59,7 @@ impl History {
                 up(status.at_s),
                 status.controller
             ),
-            format!("{mark}{}", picture::name(&status.why, 400)),
+            format!("{mark}{}", live::name(&status.why, 400)),
             String::new(),
             format!("window      {:>8.2}  {:>10}  {}", status.window, "", spark(&self.windows, room)),
             format!(
@@ -98,7 +100,7 @@ fn disk_head() -> String {
 fn disk(disk: &Disk) -> String {
     format!(
         "{:<16} {:>7} {:>7.1} {:>8.0} {:>8.1} {:>8.0} {:>10} {:>10} {:>7}",
-        picture::name(&disk.name, 16),
+        live::name(&disk.name, 16),
         disk.shares,
         disk.wanted,
         disk.ios_per_s,
@@ -139,7 +141,7 @@ fn member(member: &Member, status: &Status) -> String {
     };
     format!(
         "{:<18} {:>7} {:>7} {device:>4.0}, {due:>3.0} % {:>8.2} {:>4.0} % {:>7.0} {:>11.2} {:>7.1} {:>8}",
-        format!("{}{mark}", picture::name(&member.name, 16)),
+        format!("{}{mark}", live::name(&member.name, 16)),
         seconds(member.age_s),
         member.shares,
         member.window,
@@ -149,6 +151,94 @@ fn member(member: &Member, status: &Status) -> String {
         member.wanted,
         if member.latency_s > 0.0 { seconds(member.latency_s) } else { "-".to_owned() }
     )
+}
+
+/// Times are in seconds, windows in units of cost.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Status {
+    /// Since the host's loop started.
+    pub at_s: f64,
+    pub member: String,
+    pub controller: String,
+    pub why: String,
+    /// The last window is kept because something fails.
+    pub kept: bool,
+    /// Something unmanaged loads the storage.
+    pub outsider: bool,
+    /// This host's part of the device over what its shares give it, where the storage does not follow windows.
+    pub unfair: Option<f64>,
+    /// What shares add to the window, as the published law counts it for this period; of another law nothing.
+    pub beta: Option<f64>,
+    /// Nobody has said what I/Os cost: what stands here as device time is made of figures that fit no storage in particular.
+    pub assumed: bool,
+    pub threshold_s: Option<f64>,
+    pub period_s: f64,
+    pub window: f64,
+    pub total: f64,
+    /// Mean outstanding at the device, in units of cost.
+    pub outstanding: f64,
+    pub waiting: usize,
+    pub latency_s: Option<f64>,
+    pub latency_all_s: Option<f64>,
+    pub throughput: f64,
+    /// Time that half and 99 % of the I/Os were held back at most.
+    pub held_p50_s: Option<f64>,
+    pub held_p99_s: Option<f64>,
+    pub dropped: u64,
+    pub clients: usize,
+    pub disks: Vec<Disk>,
+    pub members: Vec<Member>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Disk {
+    pub name: String,
+    pub shares: f64,
+    pub wanted: f64,
+    pub ios_per_s: f64,
+    pub bytes_per_s: f64,
+    /// Cost completed per second in the last period.
+    pub rate: f64,
+    pub reads: u64,
+    /// Since the start, trims and zeroes among them.
+    pub writes: u64,
+    pub errors: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Member {
+    pub name: String,
+    /// It is the one that was asked.
+    pub is_own: bool,
+    pub age_s: f64,
+    pub shares: f64,
+    pub window: f64,
+    /// Mean outstanding at the device, in units of cost.
+    pub outstanding: f64,
+    pub wanted: f64,
+    /// Its latency; 0 where nothing has completed.
+    pub latency_s: f64,
+    pub ios_per_s: f64,
+    /// Cost completed per second in its last period: its device time.
+    pub rate: f64,
+    /// It takes I/Os to cost something else than the one that was asked.
+    pub costs_differ: bool,
+}
+
+/// Asks the host that serves its metrics at `address`.
+///
+/// # Errors
+/// Nobody answers there, it is no host, it has not begun yet, or it is of another version.
+pub fn read(address: &str) -> Result<Status> {
+    let hint = "start `evenkeel share disk` with --metrics, and give its address here";
+    http::get_json(address, "/status", hint)
+}
+
+#[cfg(test)]
+impl From<&evenkeel_share::control::Snapshot> for Status {
+    fn from(snapshot: &evenkeel_share::control::Snapshot) -> Self {
+        serde_json::from_value(super::metrics::status(snapshot)).expect("all that is read is written")
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::failure;
 use crate::guard::child::{Child, Spec};
 use crate::guard::journal::{Follower, Recorded};
 use crate::share::host;
-use crate::share::status::Status;
+use crate::share::top::Status;
 use evenkeel_lab::workload::user::Definition;
 use evenkeel_study::published::{
     DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick,

@@ -23,7 +23,7 @@ fn workplace(session: &Session) -> Workplace<'_> {
 
 /// The plan of a new study.
 pub fn plan(kind: &str, seed: u64, parts: Vec<Part>, setting: &impl Serialize) -> Result<Plan> {
-    let created_unix_s = crate::clock::unix_time().as_secs();
+    let created_unix_s = evenkeel_os::clock::unix_time().as_secs();
     Ok(Plan {
         format: FORMAT,
         id: format!("{}-{kind}-{:04x}", format::stamp(created_unix_s), std::process::id() & 0xffff),

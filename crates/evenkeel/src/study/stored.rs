@@ -1,13 +1,13 @@
 //! A stored study, as the commands that read one name it.
 
 use super::goes_on;
+use crate::config::study::is_name;
 use crate::console::{Session, look_at_errors};
 use crate::failure::WithHint;
-use crate::table::Damage;
-use crate::{out, table};
+use crate::out;
+use crate::table::{self, Damage};
 use anyhow::{Result, anyhow};
-use evenkeel_study::store;
-use evenkeel_study::store::{StoreError, StudyFolder};
+use evenkeel_study::store::{self, StoreError, StudyFolder};
 use std::path::{Path, PathBuf};
 
 /// Flags that name a stored study.
@@ -66,4 +66,23 @@ pub fn tell_damage(folder: &StudyFolder) -> Result<bool> {
     let name = folder.path().file_name().unwrap_or_default().to_string_lossy();
     out::tell_painted(&table::damage(&name, &damage, look_at_errors()));
     Ok(true)
+}
+
+/// Words that mean something else where a study is named.
+const TAKEN: [&str; 2] = ["last", "delete"];
+
+/// Refuses a name that no folder can have, or that another study has.
+pub fn check_name(root: &Path, name: &str) -> Result<()> {
+    if !is_name(name) || TAKEN.contains(&name) {
+        return Err(anyhow!("--name {name:?} is not a name for a study"))
+            .hint("use letters, digits, - and _, at most 40, and not `last` or `delete`");
+    }
+    let folder = root.join(name);
+    if !folder.exists() {
+        return Ok(());
+    }
+    let goes_on =
+        goes_on::command(&folder).map_or_else(String::new, |command| format!("; `{command}` continues it"));
+    Err(anyhow!("there is a study {name} already, {}", folder.display()))
+        .hint(format!("take another name, or delete it: `evenkeel runs delete {name}`{goes_on}"))
 }

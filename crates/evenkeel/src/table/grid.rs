@@ -118,8 +118,6 @@ fn push_line(
     out.push('\n');
 }
 
-// Colour by meaning, and wrapping.
-
 /// What a text means, not how it looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ink {

@@ -1,16 +1,14 @@
 //! Tables for the terminal.
 //!
 //! `grid` lays columns out and drops the least important ones where the terminal is narrow; `paint` wraps
-//! and colours; `profile`, `runs` and `plans` say what stands in them. Nothing is printed here.
+//! and colours; `profile` and `runs` say what stands in them. Nothing is printed here.
 
 mod grid;
-mod plans;
 mod profile;
 mod runs;
 
 pub use grid::{GridColumn, INKS, Ink, Place, lines, paint, wrap};
-pub use plans::{HEAVY_PERCENT, by_share, plans, refused};
-pub use profile::profile;
+pub use profile::{HEAVY_PERCENT, by_share, plans, profile, refused};
 pub use runs::{Damage, ListedPublished, ListedStudy, damage, runs};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

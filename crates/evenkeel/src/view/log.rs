@@ -1,7 +1,7 @@
 //! Events as lines on stderr: `key=value`, or JSON for machines.
 
-use crate::clock::{Clock, unix_time};
 use crate::format::instant;
+use evenkeel_os::clock::{Clock, unix_time};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::sync::Arc;

@@ -4,4 +4,3 @@ pub mod http;
 pub mod live;
 pub mod log;
 pub mod metric;
-pub mod picture;

@@ -1,14 +1,10 @@
 //! Call records go to the tables of their days, as a user dispatches them.
 
 mod again;
-mod audited;
 mod kills;
-mod retired;
-mod unlike;
 
-use crate::cli::{Running, evenkeel, piped, refused, text};
+use crate::cli::{Running, asked, ended, evenkeel, eventually, piped, refused, text};
 use crate::guard::server::Server;
-use crate::patience::eventually;
 use crate::sandbox::done;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -269,4 +265,102 @@ fn retire_drops_what_is_too_old_and_ours_and_nothing_else() {
     desk.dispatch(&[]);
     let (_, again, _) = retire(&july);
     assert_eq!(again["dropped"][0]["table"], "calls_20260605", "{again}");
+}
+
+#[test]
+fn a_row_that_is_gone_after_a_dispatch_and_was_there_before_is_a_finding() {
+    let desk = Desk::up();
+    desk.fresh("PRIMARY KEY (seq),");
+    desk.load(1, 1_000, "'2026-08-01 12:00:00'");
+    desk.dispatch(&[]);
+    desk.load(1_001, 2_000, "'2026-08-01 12:00:00'");
+    // The source cannot be written to for a while, so that the row goes between both sums.
+    let (child, holder) = desk.waiting();
+    desk.sql("DELETE FROM calls_20260801 WHERE seq = 5");
+    drop(holder);
+    let (told, _) = ended(&child.wait_with_output().expect("an end"), 1);
+    assert!(told.contains("audited: 1,999 rows of 2 tables, and 2,000 before: rows were lost"), "{told}");
+}
+
+/// Drops what is older than a day at that one.
+fn retire(desk: &Desk, today: &str) -> (Option<i32>, String) {
+    let url = desk.url();
+    asked(&desk.home, &["cdr", "retire", &url, "--table", "calls", "--keep", "1d", "--today", today])
+}
+
+#[test]
+fn a_table_in_the_place_of_one_that_was_dispatched_stays_until_it_is_looked_at() {
+    let desk = Desk::up();
+    desk.fresh("");
+    desk.load(1, 40, "'2026-06-01' + INTERVAL (seq % 4) DAY");
+    desk.dispatch(&[]);
+    // One day is replaced by another table of its name, a record of another day is deleted, and a third gets a late record.
+    desk.sql("DROP TABLE calls_20260601; CREATE TABLE calls_20260601 LIKE calls; DELETE FROM calls_20260602 LIMIT 1");
+    desk.load(41, 41, "'2026-06-03'");
+    desk.dispatch(&[]);
+    let (code, told) = retire(&desk, "20260605");
+    assert_eq!(code, Some(1), "{told}");
+    for line in [
+        "refused  calls_20260601  it has 0 records, and 10 were dispatched to it",
+        "refused  calls_20260602  it has 9 records, and 10 were",
+        "dropped  calls_20260603  11 records",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    desk.sql("DROP TABLE calls_20260601, calls_20260602");
+    assert_eq!(retire(&desk, "20260605").0, Some(0));
+}
+
+#[test]
+fn a_table_that_was_dropped_by_hand_and_made_anew_by_a_late_record_goes_by_age_as_any_other() {
+    let desk = Desk::up();
+    desk.fresh("");
+    desk.load(1, 10, "'2026-06-01'");
+    desk.dispatch(&[]);
+    desk.sql("DROP TABLE calls_20260601");
+    desk.load(11, 11, "'2026-06-01'");
+    desk.dispatch(&[]);
+    let (code, told) = retire(&desk, "20260605");
+    assert!(code == Some(0) && told.contains("dropped  calls_20260601  1 record"), "{told}");
+    // Nothing of it is left that would speak for another table of this name.
+    let states = "SELECT DISTINCT state FROM evenkeel_dispatches WHERE table_name = 'calls_20260601'";
+    assert_eq!(desk.sql(states).trim(), "retired");
+}
+
+#[test]
+fn a_server_that_limits_the_rows_of_answers_costs_no_column_and_one_called_day_is_not_taken_for_the_day() {
+    let desk = Desk::up();
+    desk.fresh("charge INT, day TINYINT, ");
+    desk.load(1, 500, DAY);
+    desk.sql("UPDATE calls SET charge = seq");
+    // Three columns are named first, and the charge comes after them.
+    desk.sql("SET GLOBAL sql_select_limit = 3");
+    let done = desk.dispatch(&[]);
+    desk.sql("SET GLOBAL sql_select_limit = DEFAULT");
+    assert_eq!(done["records"].as_u64(), Some(500), "{done}");
+    assert_eq!(desk.tables(), ["calls", "calls_20260731", "calls_20260801"]);
+    desk.audit("limited");
+    let lost = "SELECT COUNT(*) FROM calls_20260801 WHERE NOT charge <=> seq";
+    assert_eq!(desk.sql(lost), "0");
+}
+
+#[test]
+fn an_account_that_may_not_see_triggers_or_columns_is_refused() {
+    let desk = Desk::up();
+    desk.fresh("");
+    desk.load(1, 10, DAY);
+    let writes = "INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP";
+    for host in ["'%'", "localhost"] {
+        desk.server.sql(&format!(
+            "CREATE USER small@{host}; GRANT SELECT, {writes} ON cdr.* TO small@{host}; \
+             CREATE USER blind@{host}; GRANT TRIGGER, {writes} ON cdr.* TO blind@{host}; \
+             GRANT SELECT (seq, started) ON cdr.calls TO blind@{host}"
+        ));
+    }
+    for (user, words) in [("small", "GRANT TRIGGER on the database"), ("blind", "SELECT command denied")] {
+        let url = format!("mysql://{user}@{}/cdr", desk.server.address());
+        let told = refused(&desk.home, &desk.words(&url));
+        assert!(told.contains(words), "{user}: {told}");
+    }
+    assert_eq!(desk.count("calls"), 10);
 }

@@ -2,15 +2,17 @@
 
 mod audited;
 mod broken;
-mod refusals;
-pub mod server;
 
-use crate::cli::{borrowed, ended, piped, words};
-use crate::sandbox::done;
+use crate::cli::{self, asked, borrowed, ended, piped, refused, unread, words};
+use crate::cli::{eventually, found};
+use crate::guard::server::signal;
+use crate::sandbox::{Home, done};
+use evenkeel_site::server::Control;
 use serde_json::Value;
-use server::Server;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Child;
 
 #[test]
 fn every_engine_stores_each_record_once_and_a_rerun_stores_none_again() {
@@ -140,4 +142,182 @@ fn a_load_and_a_dispatch_outlast_a_server_that_ends_idle_connections_and_commits
     }
     done(server.home(), &["cdr", "dispatch", "sandbox:a/cdr", "--table", "plain", "--by", "start"]);
     assert_eq!((server.count("plain"), server.count("plain_20260801")), (0, 1_500));
+}
+
+#[test]
+fn a_record_that_the_server_does_not_store_is_named_or_becomes_a_reject() {
+    let server = Server::up(&[]);
+    server.generate("calls", 5_000, "none");
+    server.load("model", &["calls"], &[]);
+    server.exec("CREATE TABLE calls LIKE model");
+    server.exec("INSERT INTO calls SELECT * FROM model WHERE seq IN (3001, 4001)");
+    assert!(server.refused("calls", &["calls"], &["--transaction", "32K"]).contains("between 1M and 1G"));
+    let told = server.refused("calls", &["calls"], &["--transaction", "1M"]);
+    assert!(told.contains("calls:600000: its key is in the table already (warning 1062)"), "{told}");
+    assert!(told.contains("in bytes 0..1000000, which are not stored"), "{told}");
+    assert_eq!(server.count("calls"), 2, "nothing of the part is in");
+    let found = server.json("calls", &["calls"], &["--warnings", "reject"]);
+    assert_eq!((&found["tally"]["rejects"], server.count("calls")), (&2.into(), 5_000));
+    let rejects = fs::read_to_string(server.path("calls.rejects")).expect("rejects");
+    let calls = fs::read_to_string(server.path("calls")).expect("records");
+    let lines: Vec<Vec<&str>> = rejects.lines().map(|line| line.split('\t').collect()).collect();
+    let places: Vec<&str> = lines.iter().map(|line| line[1]).collect();
+    assert_eq!(places, ["600000", "800000"]);
+    for line in &lines {
+        let at: usize = line[1].parse().expect("a number");
+        assert_eq!(line[3], &calls[at..at + 199], "the record is there as it was");
+    }
+    // Behind a row that a CHECK refuses the server's numbers of rows are wrong.
+    for sql in ["CREATE TABLE checked LIKE model", "ALTER TABLE checked ADD CHECK (seq <> 3500)"] {
+        server.control().exec(sql).expect("a check");
+    }
+    let told = server.refused("checked", &["calls"], &["--warnings", "reject"]);
+    assert!(told.contains("calls:699800: a CHECK of the table refuses it"), "{told}");
+    let told = server.refused("aria", &["calls"], &["--engine", "aria", "--warnings", "reject"]);
+    assert!(told.contains("Aria has no transactions"), "{told}");
+    let told = server.refused("new", &["calls"], &["--engine", "myisam", "--connections", "2"]);
+    assert!(told.contains("rows of one connection at a time"), "{told}");
+}
+
+#[test]
+fn a_disk_that_is_full_here_or_at_the_server_ends_a_load_that_goes_on_when_there_is_room() {
+    let full = ["innodb_data_file_path=ibdata1:12M;ibdata2:18M", "innodb_file_per_table=0"];
+    let server = Server::up(&full);
+    server.generate("calls", 4_000, "all");
+    let words = with(server.words("calls", &["calls"], &[]), "--rejects", "/dev/full");
+    let told = refused(server.home(), &borrowed(&words));
+    assert!(told.contains("cannot write /dev/full") && told.contains("free some space"), "{told}");
+    assert_eq!(server.count("calls"), 0, "a reject that is not on disk makes no row");
+    server.load("calls", &["calls"], &[]);
+
+    server.generate("calls", 120_000, "none");
+    let told = server.refused("large", &["calls"], &["--transaction", "1M", "--duplicates", "keep"]);
+    assert!(told.contains("is full") && told.contains("what is loaded stays loaded"), "{told}");
+    let rows = server.count("large");
+    let known = server.value("SELECT COALESCE(SUM(rows_stored), 0) FROM evenkeel_load_parts p JOIN evenkeel_loads f ON f.id = p.file_id WHERE f.tables_loaded = 'large'");
+    assert!(rows > 0 && rows < 120_000);
+    assert_eq!(known, rows.to_string(), "the manifest knows what is in");
+}
+
+/// It can be killed and started again.
+pub struct Server {
+    home: Home,
+    flags: Vec<String>,
+}
+
+impl Server {
+    pub fn up(settings: &[&str]) -> Self {
+        let small = ["innodb_buffer_pool_size=64M", "innodb_log_file_size=48M"];
+        let flags = small.iter().chain(settings).flat_map(|setting| ["--set", setting]);
+        let flags: Vec<String> = flags.map(str::to_owned).collect();
+        let home = Home::up(&borrowed(&flags));
+        home.control(None).exec("CREATE DATABASE cdr").expect("a database");
+        let layout = done(home.path(), &["cdr", "generate", "--print-layout"]);
+        fs::write(home.file("calls.toml"), layout).expect("a layout");
+        Self { home, flags }
+    }
+
+    pub fn start(&self) {
+        done(self.home(), &[&["sandbox", "up", "a"], &borrowed(&self.flags)[..]].concat());
+    }
+
+    /// Kills the server as the kernel does where memory is short.
+    pub fn kill(&self) {
+        let file = fs::read_to_string(self.path("sandboxes/a/server.pid")).expect("a number");
+        let pid: i32 = file.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a number");
+        signal("-KILL", pid);
+        let stat = || fs::read_to_string(format!("/proc/{pid}/stat"));
+        eventually("the server is gone", || !stat().is_ok_and(|stat| !stat.contains(") Z ")));
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.home.file(name)
+    }
+
+    pub fn layout(&self) -> String {
+        self.path("calls.toml")
+    }
+
+    pub fn control(&self) -> Control {
+        self.home.control(Some("cdr"))
+    }
+
+    pub fn exec(&self, sql: &str) {
+        self.control().exec(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    pub fn value(&self, sql: &str) -> String {
+        self.control().query_value(sql).expect("a row").unwrap_or_default()
+    }
+
+    pub fn count(&self, table: &str) -> u64 {
+        self.value(&format!("SELECT COUNT(*) FROM `{table}`")).parse().expect("a number")
+    }
+
+    /// An empty table for the records, as a load makes it.
+    pub fn create(&self, table: &str) {
+        let words = ["cdr", "load", "--layout", &self.layout(), "--table", table, "--print-table"];
+        self.exec(done(self.home(), &words).trim_end().trim_end_matches(';'));
+    }
+
+    pub fn make(&self, name: &str, flags: &str) {
+        let path = self.path(name);
+        done(self.home(), &[&["cdr", "generate", &path, "--overwrite"], &words(flags)[..]].concat());
+    }
+
+    pub fn generate(&self, name: &str, records: u64, dirt: &str) {
+        self.make(name, &format!("--records {records} --dirt {dirt}"));
+    }
+
+    pub fn generate_from(&self, name: &str, records: u64, first: u64) {
+        self.make(name, &format!("--records {records} --first {first}"));
+    }
+
+    pub fn words(&self, table: &str, files: &[&str], flags: &[&str]) -> Vec<String> {
+        let (layout, rejects) = (self.layout(), self.path(&format!("{table}.rejects")));
+        let mut words = vec!["cdr".to_owned(), "load".to_owned(), "sandbox:a/cdr".to_owned()];
+        words.extend(files.iter().map(|file| self.path(file)));
+        words.extend(["--layout", &layout, "--table", table, "--rejects", &rejects].map(str::to_owned));
+        words.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        words
+    }
+
+    pub fn load(&self, table: &str, files: &[&str], flags: &[&str]) -> String {
+        done(self.home(), &borrowed(&self.words(table, files, flags)))
+    }
+
+    pub fn begin(&self, table: &str, files: &[&str], flags: &[&str]) -> Child {
+        unread(self.home(), &borrowed(&self.words(table, files, flags)))
+    }
+
+    pub fn asked(&self, words: &[String]) -> (Option<i32>, String) {
+        asked(self.home(), &borrowed(words))
+    }
+
+    pub fn refused(&self, table: &str, files: &[&str], flags: &[&str]) -> String {
+        cli::refused(self.home(), &borrowed(&self.words(table, files, flags)))
+    }
+
+    pub fn json(&self, table: &str, files: &[&str], flags: &[&str]) -> Value {
+        serde_json::from_str(&self.load(table, files, &[flags, &["--json"]].concat())).expect("JSON")
+    }
+
+    pub fn wait_for_parts(&self, parts: u64) {
+        let mut control = self.control();
+        found("parts that are in", || {
+            let count = control.query_value("SELECT COUNT(*) FROM evenkeel_load_parts");
+            let count = count.ok().flatten().and_then(|count| count.parse::<u64>().ok());
+            (count >= Some(parts)).then_some(())
+        });
+    }
+}
+
+pub fn with(mut words: Vec<String>, flag: &str, value: &str) -> Vec<String> {
+    let place = words.iter().position(|word| word == flag).expect("a flag") + 1;
+    words[place] = value.to_owned();
+    words
 }

@@ -1,19 +1,19 @@
 //! Files that appear in a folder go through load and dispatch, as a user has that done every day.
 
-mod audited;
-mod by_hand;
-mod meanwhile;
 mod troubles;
 
-use crate::cdr_load::server::Server;
-use crate::cli::{borrowed, ended, evenkeel, piped};
-use crate::guard::proxy::signal;
-use crate::patience::{eventually, found};
-use std::fs;
+use crate::cdr_load::Server;
+use crate::cli::{asked, borrowed, ended, evenkeel, eventually, found, kill, piped, unread};
+use crate::guard::server::signal;
+use crate::sandbox::done;
+use evenkeel_site::server::Control;
+use serde_json::Value;
+use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Child;
+use std::time::Duration;
 
 pub struct Site {
     pub server: Server,
@@ -196,4 +196,162 @@ fn what_it_does_is_read_by_http() {
     assert_eq!((of("moved_records_total"), of("files_waiting")), (of("rows_total"), 0.0));
     assert!(of("step_seconds_total{step=\"load\"}") > 0.0 && of("last_success_timestamp_seconds") > 1e9);
     signalled(child, "-TERM", 143);
+}
+
+#[test]
+fn what_an_audit_finds_is_named_and_holds_all_records_back_until_somebody_has_looked() {
+    let site = Site::up();
+    // The server stores one record otherwise than it was sent.
+    site.server.create("calls");
+    site.server.exec("CREATE TRIGGER t BEFORE INSERT ON calls FOR EACH ROW SET NEW.called = IF(NEW.seq = 500, 'x', NEW.called)");
+    site.arrive("a.cdr", "20260801", (1, 1_000), "none");
+    let done = site.server.path("done");
+    let (lines, _) = site.once(&["--done", &done], 1);
+    assert!(lines.contains("0 rejects; the audit found 1 altered"), "{lines}");
+    assert!(lines.contains("not dispatched: ") && lines.contains("a.cdr.audit lists what"), "{lines}");
+    let note = site.server.path("rejects/a.cdr.audit");
+    let named = fs::read_to_string(&note).expect("a note");
+    assert!(named.contains("seq=500; called: file '"), "{named}");
+    assert!(site.path("a.cdr").exists(), "a file with a finding is not put away");
+    // A restart does not go past it, and neither does the next file; that one is loaded.
+    site.arrive("b.cdr", "20260801", (1_001, 1_000), "none");
+    let (lines, told) = site.once(&["--json"], 1);
+    assert!(told.contains("nothing is dispatched: "), "{told}");
+    let b: Value = serde_json::from_str(&lines).expect("one line of JSON");
+    assert_eq!((&b["rows"], &b["moved"]), (&1_000.into(), &0.into()), "{b}");
+    assert_eq!(b["audit"]["found"], serde_json::json!({}), "{b}");
+    assert_eq!(site.server.count("calls"), 2_000);
+    // Once that was seen to, all goes on.
+    site.server.exec("DROP TRIGGER t");
+    fs::remove_file(note).expect("a note");
+    site.once(&[], 0);
+    assert_eq!(site.server.count("calls"), 0);
+    site.expect("held and let go", 2_000);
+}
+
+const DISPATCH: [&str; 9] =
+    ["cdr", "dispatch", "sandbox:a/cdr", "--table", "calls", "--by", "start", "--json", "--quiet"];
+
+impl Site {
+    fn dispatch(&self) -> (Option<i32>, String) {
+        asked(self.server.home(), &DISPATCH)
+    }
+}
+
+#[test]
+fn the_next_file_is_loaded_once_the_first_was_dispatched_and_none_comes_twice() {
+    let site = Site::up();
+    let server = &site.server;
+    for (number, day) in [(0, "20260801"), (1, "20260802"), (2, "20260803")] {
+        let name = format!("made/{day}");
+        site.make(day, day, (1 + number * 1_000, 1_000), "late=0.1");
+        let found = server.json("calls", &[&name], &[]);
+        assert_eq!(found["tally"]["records"], 1_000, "{day}");
+        let (code, told) = site.dispatch();
+        assert_eq!(code, Some(0), "{told}");
+        assert_eq!(server.json("calls", &[&name], &[])["tally"]["records"], 0, "{day}");
+        site.expect(day, 1_000 * (number + 1));
+    }
+    let told = server.refused("calls", &["made/20260801"], &["--again"]);
+    assert!(told.contains("are in day tables") && told.contains("hint:"), "{told}");
+    done(server.home(), &["cdr", "retire", "sandbox:a/cdr", "--table", "calls", "--keep", "1d"]);
+    let before = site.tables();
+    let all = ["made/20260801", "made/20260802", "made/20260803"];
+    assert_eq!(server.json("calls", &all, &[])["tally"]["records"], 0, "retired is known, too");
+    assert_eq!(site.tables(), before);
+    // What somebody removed is still missed.
+    site.make("4", "20260804", (3_001, 500), "none");
+    server.load("calls", &["made/4"], &[]);
+    server.exec("TRUNCATE TABLE calls");
+    let told = server.refused("calls", &["made/4"], &[]);
+    assert!(told.contains("3500 rows were loaded") && told.contains("it has none, and 3000"), "{told}");
+}
+
+#[test]
+fn a_dispatch_between_a_cut_load_and_its_rerun_neither_loses_nor_doubles() {
+    let site = Site::up();
+    let server = &site.server;
+    let flags = ["--transaction", "1M", "--no-audit"];
+    site.make("first", "20260801", (1, 60_000), "late=0.2");
+    let mut load = server.begin("calls", &["made/first"], &flags);
+    server.wait_for_parts(2);
+    assert!(load.try_wait().expect("a child").is_none(), "it was done before it was killed");
+    kill(load);
+    let clients = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND USER NOT LIKE 'system%'";
+    eventually("the end of the killed one's statements", || server.value(clients) == "0");
+    let (code, told) = site.dispatch();
+    assert_eq!(code, Some(0), "{told}");
+    server.load("calls", &["made/first"], &flags);
+    // The load of the next one comes between both halves of a dispatch.
+    let dispatch = unread(server.home(), &DISPATCH);
+    std::thread::sleep(Duration::from_millis(200));
+    kill(dispatch);
+    eventually("the end of the killed one's statements", || server.value(clients) == "0");
+    site.make("more", "20260809", (60_001, 10), "none");
+    assert_eq!(server.json("calls", &["made/more"], &[])["tally"]["records"], 10);
+    let (code, told) = site.dispatch();
+    assert_eq!(code, Some(0), "{told}");
+    site.expect("cut", 60_010);
+    assert_eq!(server.count("calls"), 0);
+    assert_eq!(server.json("calls", &["made/first", "made/more"], &flags)["tally"]["records"], 0);
+}
+
+/// A site whose day table is there, so that who locks it holds up the next dispatch.
+fn site_with_a_day() -> (Site, String) {
+    let site = Site::up();
+    site.arrive("a.cdr", "20260801", (1, 1_000), "none");
+    let done = site.server.path("done");
+    site.once(&["--done", &done], 0);
+    (site, done)
+}
+
+/// Begins with the second file and waits until it is loaded while its dispatch is held up.
+fn held_up(site: &Site, done: &str) -> (Child, Control) {
+    let mut control = site.server.control();
+    // The dispatch waits for that table; load and audit do not.
+    control.exec("LOCK TABLES calls_20260801 READ").expect("a lock");
+    site.arrive("b.cdr", "20260801", (1_001, 1_000), "none");
+    let child = site.watch(&["--once", "--done", done]);
+    site.await_done(2);
+    (child, control)
+}
+
+fn released(child: Child, mut control: Control, code: i32) -> (String, String) {
+    control.exec("UNLOCK TABLES").expect("an end");
+    ended(&child.wait_with_output().expect("an end"), code)
+}
+
+fn bytes(path: PathBuf) -> u64 {
+    path.metadata().expect("a file").len()
+}
+
+#[test]
+fn what_is_appended_during_the_dispatch_is_loaded_before_the_file_is_put_away() {
+    let (site, done) = site_with_a_day();
+    let more = fs::read(site.make("more", "20260801", (2_001, 500), "none")).expect("records");
+    let (child, control) = held_up(&site, &done);
+    let mut file = OpenOptions::new().append(true).open(site.path("b.cdr")).expect("a file");
+    file.write_all(&more).expect("written");
+    drop(file);
+    let (lines, told) = released(child, control, 0);
+    assert!(told.contains("b.cdr was changed or replaced after it was loaded; it stays"), "{told}");
+    assert_eq!(lines.matches("b.cdr: ").count(), 2, "{lines}");
+    site.expect("appended", 2_500);
+    assert!(!site.path("b.cdr").exists());
+    assert_eq!(bytes(PathBuf::from(done).join("b.cdr")), 3 * more.len() as u64);
+}
+
+#[test]
+fn a_file_that_took_the_name_during_the_dispatch_is_not_put_away_for_the_one_that_was_loaded() {
+    let (site, done) = site_with_a_day();
+    let other = site.make("other", "20260801", (5_001, 700), "none");
+    let (child, control) = held_up(&site, &done);
+    let size = bytes(other.clone());
+    fs::rename(other, site.path("b.cdr")).expect("the same file system");
+    // Under the name of a file that is in there is another one, which is named and stays.
+    let (lines, _) = released(child, control, 1);
+    assert!(lines.contains("b.cdr: refused, left where it is"), "{lines}");
+    site.expect("replaced", 2_000);
+    assert_eq!(bytes(site.path("b.cdr")), size);
+    assert!(!PathBuf::from(done).join("b.cdr").exists());
 }

@@ -1,8 +1,7 @@
 //! The latency threshold of storage, as a user finds it. What curves come to is tested where they are judged: here time is
 //! real, and a curve whatever the machine makes of it; a verdict that a quiet machine gives is waited for.
 
-use super::cli::{configured, evenkeel};
-use crate::patience::found;
+use crate::cli::{configured, evenkeel, found};
 use crate::sandbox::done;
 use crate::share::text;
 use serde_json::Value;

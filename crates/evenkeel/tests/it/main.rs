@@ -1,6 +1,5 @@
 //! Tests of the whole: the rules of the house, and the binary as a user runs it.
 
-mod benches;
 mod cdr;
 mod cdr_audit;
 mod cdr_dispatch;
@@ -12,34 +11,21 @@ mod cli;
 mod compare;
 mod contrib;
 mod elsewhere;
-mod explain;
-mod failed;
 mod guard;
-mod guide;
-mod homes;
 mod house;
 mod knee;
 mod layout;
 #[path = "../../../../tests/left_out.rs"]
 mod left_out;
-mod load;
-mod members;
 mod mounted;
 mod own_server;
 mod own_study;
 mod passwords;
-mod patience;
-mod ports;
 mod profile;
 mod relayout;
 mod sandbox;
 mod servers;
 mod share;
 mod signals;
-mod size;
-mod stalled;
 mod study;
-mod study_telecom;
-mod study_variation;
-mod units;
 mod workload;

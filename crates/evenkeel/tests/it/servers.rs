@@ -67,7 +67,7 @@ set -- chroot . mysqld --no-defaults --user=root --datadir=/mnt/data
 #[test]
 fn a_server_in_a_container_is_found_by_what_it_says() {
     let root = root().join("mysql-9.7");
-    let port = crate::ports::free_port();
+    let port = crate::guard::server::free_port();
     let mut container = Command::new("unshare");
     container.args(["--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-c", CONTAINER]);
     let started = container.current_dir(&root).env("PORT", port.to_string()).stdin(Stdio::null()).spawn();

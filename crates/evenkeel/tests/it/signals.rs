@@ -1,8 +1,7 @@
 //! How long commands end by a signal: by the exit code that shells know it by, with nothing left behind.
 
-use crate::cli::{Running, await_no_server};
-use crate::guard::proxy::signal;
-use crate::patience::{eventually, found};
+use crate::cli::{Running, await_no_server, eventually, found};
+use crate::guard::server::signal;
 use crate::sandbox::{Home, done};
 use std::fs::File;
 use std::path::Path;

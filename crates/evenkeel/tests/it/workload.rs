@@ -1,8 +1,8 @@
 //! Workloads made of what a server was asked, and workloads as SQL: what is written, `explain` and `profile` take.
 
-use crate::cli::{asked, words};
+use crate::cli::{asked, ends, refused, words};
 use crate::guard::server::Server;
-use crate::sandbox::{done, measured};
+use crate::sandbox::{Home, done, measured};
 use serde_json::Value;
 use std::fs;
 
@@ -148,4 +148,123 @@ fn what_a_server_was_asked_becomes_a_workload_that_explain_and_profile_take() {
     shop.load(&script);
     let text = shop.run(&["explain", &url, "--workload", &shop.server.file("log.toml").to_string_lossy()]);
     assert!(text.contains("  proposal, not tried: CREATE INDEX `status_created`"), "{text}");
+}
+
+/// A private server that lets 40 in, and a workload that needs no tables.
+struct Loaded {
+    home: Home,
+    workload: String,
+}
+
+impl Loaded {
+    fn up() -> Self {
+        let home = Home::up(&["--set", "max_connections=40"]);
+        let workload = home.workload("sleep", &[("sleep", "SELECT SLEEP(0.02)")]);
+        Self { home, workload }
+    }
+
+    fn flags<'a>(&'a self, more: &'a str) -> Vec<&'a str> {
+        let load = ["load", "sandbox:a/mysql", "--workload", &self.workload, "--warm-up", "0s"];
+        [&load[..], &words(more)].concat()
+    }
+
+    fn json(&self, more: &str) -> Value {
+        let flags = [&self.flags(more)[..], &["--json"]].concat();
+        serde_json::from_str(&measured(self.home.path(), &flags)).expect("JSON")
+    }
+}
+
+fn codes(load: &Value) -> Vec<&str> {
+    let caveats = load["caveats"].as_array().expect("caveats");
+    caveats.iter().filter_map(|caveat| caveat["code"].as_str()).collect()
+}
+
+#[test]
+fn a_load_has_the_sessions_that_it_asks_for_or_says_why_not_and_shows_what_waiting_for_them_takes() {
+    let server = Loaded::up();
+    let text = refused(server.home.path(), &server.flags("--clients 700"));
+    assert!(text.contains("max_connections is 40") && text.contains("--max-sessions"), "{text}");
+
+    let all = server.json("--clients 30 --think 0s --duration 1s");
+    assert_eq!(all["sessions_max"], 30);
+    assert!(all["measure_start_monotonic_ns"].as_u64() > Some(0), "{all}");
+    assert_eq!((&all["session_wait"]["count"], &all["session_wait"]["mean_ms"]), (&0.into(), &Value::Null));
+    assert!(!codes(&all).contains(&"session-wait"), "{all}");
+
+    let few = "--clients 8 --max-sessions 1 --think 0s --duration 1s";
+    let shared = server.json(few);
+    assert_eq!(shared["sessions_max"], 1);
+    // Each waits for seven others.
+    assert!(shared["session_wait_share"].as_f64() > Some(0.5), "{shared}");
+    assert!(codes(&shared).contains(&"session-wait"), "{shared}");
+    let text = measured(server.home.path(), &server.flags(few));
+    assert!(text.contains("% of the response time") && text.contains("--max-sessions"), "{text}");
+
+    let fewer = server.json("--rate 5 --max-sessions 900 --duration 1s");
+    assert!(codes(&fewer).contains(&"fewer-sessions"), "{fewer}");
+    assert!(!codes(&server.json("--rate 5 --duration 1s")).contains(&"fewer-sessions"));
+}
+
+#[test]
+fn what_was_not_measured_is_absent() {
+    let server = Loaded::up();
+    // The first of these arrivals is due after many years.
+    let nothing = "--rate 0.000000001 --duration 100ms";
+    let json = server.json(nothing);
+    for name in ["response", "lag", "service"] {
+        assert_eq!((&json[name]["count"], &json[name]["mean_ms"]), (&0.into(), &Value::Null), "{json}");
+    }
+    assert_eq!(&json["session_wait_share"], &Value::Null);
+    let text = ends(server.home.path(), &server.flags(nothing), 3);
+    assert!(text.contains("response -  p50 -") && text.contains("dispatch lag p99 -"), "{text}");
+    assert!(text.contains("throughput - ") && text.contains("Measure for longer (--duration)"), "{text}");
+    assert_eq!((&json["throughput_per_s"], codes(&json)), (&Value::Null, vec!["no-arrivals"]));
+}
+
+const OBJECTS: &str = "\
+CREATE TABLE shop.seen (id INT);
+CREATE SEQUENCE shop.sq;
+DELIMITER //
+CREATE FUNCTION shop.sees() RETURNS INT BEGIN INSERT INTO seen VALUES (1); RETURN 1; END//";
+
+const STATEMENTS: [(&str, &str); 6] = [
+    ("plain", "SELECT name FROM item WHERE id = 1"),
+    ("function", "SELECT sees()"),
+    ("derived", "SELECT a FROM (SELECT sees() AS a) AS d"),
+    ("sequence", "SELECT NEXTVAL(sq)"),
+    ("sleep", "SELECT SLEEP(5)"),
+    ("lock", "SELECT stock FROM item WHERE id = 1 FOR UPDATE"),
+];
+
+#[test]
+fn explain_leaves_nothing_behind_and_says_what_it_did_not_execute() {
+    let server = Server::up(&[]);
+    server.sql(OBJECTS);
+    let file = server.file("written");
+    let into = format!("SELECT name FROM item INTO OUTFILE '{}'", file.display());
+    let workload = server.workload("acts", &[&STATEMENTS[..], &[("file", into.as_str())]].concat());
+    let explain = ["explain", &server.url(), "--workload", &workload];
+    let said = done(&server.file("home"), &[&explain[..], &["--json"]].concat());
+    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.seen"), "0");
+    assert_eq!(server.sql("SELECT NEXTVAL(shop.sq)"), "1");
+    assert!(!file.exists());
+
+    let json: Vec<Value> = serde_json::from_str(&said).expect("JSON");
+    for (name, why) in [
+        ("function", "it writes, or calls something that writes"),
+        ("derived", "it writes, or calls something that writes"),
+        ("sequence", "it has NEXTVAL or SETVAL, which writes"),
+        ("file", "it has INTO OUTFILE, which writes"),
+        ("sleep", "it has SLEEP(), which waits"),
+        ("lock", "it has FOR UPDATE, which locks rows"),
+    ] {
+        let plan = json.iter().find(|plan| plan["statement"] == name).expect("each statement");
+        assert!(plan["not_made"].as_str().is_some_and(|text| text.starts_with(why)), "{name}: {plan}");
+        assert_eq!(plan["work_share_percent"], Value::Null, "{name}: {plan}");
+    }
+    let plain = json.iter().find(|plan| plan["statement"] == "plain").expect("each statement");
+    assert_eq!((&plain["not_made"], &plain["work_share_percent"]), (&Value::Null, &100.0.into()));
+
+    let text = done(&server.file("home"), &explain);
+    assert!(text.contains("not measured: it has SLEEP(), which waits"), "{text}");
 }

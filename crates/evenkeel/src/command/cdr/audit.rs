@@ -2,7 +2,6 @@
 
 use super::convert::{DuplicatesWord, Shown, counted};
 use super::server;
-use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, View};
@@ -12,6 +11,7 @@ use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
 use evenkeel_haul::input::list;
 use evenkeel_haul::layout;
 use evenkeel_haul::layout::LayoutFile;
+use evenkeel_os::clock::Clock;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};

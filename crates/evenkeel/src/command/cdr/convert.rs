@@ -1,6 +1,5 @@
 //! `evenkeel cdr convert`.
 
-use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, ProgressEvent, View};
@@ -10,6 +9,7 @@ use evenkeel_core::Nanos;
 use evenkeel_haul::convert::{Done, Duplicates, Job, Tally};
 use evenkeel_haul::input::list;
 use evenkeel_haul::{Progress, Step, layout};
+use evenkeel_os::clock::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -156,8 +156,6 @@ fn text(tally: &Tally, done: &[Done]) -> String {
     }
     text
 }
-
-// Progress of work on call records, with its rate and the time that is left.
 
 /// A view needs no more than this.
 const EVERY: Nanos = Nanos::from_millis(200);

@@ -2,13 +2,13 @@
 
 use super::convert::Shown;
 use super::server;
-use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::export::{Export, Exported, Fault, Import, Manifest, compare, verify};
+use evenkeel_os::clock::Clock;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

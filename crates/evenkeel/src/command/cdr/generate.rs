@@ -124,7 +124,7 @@ fn spec(args: &Args) -> Result<Spec> {
 }
 
 fn write(session: &Session, spec: &Spec, out: &mut dyn Write, mut view: View) -> Result<Planted> {
-    let (clock, mut count) = (crate::clock::Clock::start(), 0);
+    let (clock, mut count) = (evenkeel_os::clock::Clock::start(), 0);
     let mut tell = |records: u64| {
         count = records;
         if records.is_multiple_of(1 << 18) {

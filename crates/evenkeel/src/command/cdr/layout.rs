@@ -2,7 +2,6 @@
 
 use super::audit;
 use super::convert::Shown;
-use crate::clock::Clock;
 use crate::command::Session;
 use crate::failure::{NOT_VALID, WithHint};
 use crate::{format, out};
@@ -11,6 +10,7 @@ use evenkeel_haul::audit::Report;
 use evenkeel_haul::input;
 use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
 use evenkeel_haul::load::{Check, Loaded};
+use evenkeel_os::clock::Clock;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Read;
@@ -133,8 +133,6 @@ fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
     let _ = writeln!(text, "{doubts} in the layout's comments: mend it by hand");
     text
 }
-
-// The audit that ends a load.
 
 /// What it found, and its price.
 pub(super) struct Audited {

@@ -2,7 +2,7 @@
 
 use super::convert::{Shown, counted};
 use super::layout::Audited;
-use super::{server, tables};
+use super::server;
 use crate::command::{Session, mode};
 use crate::config::units;
 use crate::failure::{FINDING, Stopped, WithHint};
@@ -58,7 +58,7 @@ pub struct Args {
         "transaction", "warnings", "rejects", "duplicates", "again", "max_rejects", "print_table"])]
     pub export: Option<PathBuf>,
     #[command(flatten)]
-    pub table: tables::Flags,
+    pub table: server::Flags,
     /// Engine of a table that is made
     #[arg(long, value_name = "ENGINE", default_value = "innodb")]
     pub engine: EngineWord,
@@ -261,10 +261,7 @@ pub(super) fn part_bytes(text: &str) -> Result<u64> {
 fn options(args: &Args) -> Options {
     Options {
         connections: args.connections.into(),
-        indexes: match args.when {
-            IndexesWord::Before => Indexes::Before,
-            IndexesWord::After => Indexes::After,
-        },
+        indexes: if matches!(args.when, IndexesWord::Before) { Indexes::Before } else { Indexes::After },
         part_bytes: args.transaction,
         warnings: args.warnings.into(),
         again: args.again,

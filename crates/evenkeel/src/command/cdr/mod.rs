@@ -9,7 +9,6 @@ mod layout;
 mod load;
 mod retire;
 mod server;
-mod tables;
 mod watch;
 
 use super::Session;

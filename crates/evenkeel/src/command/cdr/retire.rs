@@ -2,13 +2,13 @@
 
 use super::convert::counted;
 use super::server;
-use crate::clock::Clock;
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::dispatch::{Day, NamePattern, Progress, Retire, Retired, retire};
+use evenkeel_os::clock::Clock;
 use evenkeel_site::server::Control;
 use std::process::ExitCode;
 
@@ -120,8 +120,6 @@ fn text(retired: &Retired) -> String {
     ));
     text
 }
-
-// Progress of records that are moved within a server.
 
 /// Shows how far the move is, on standard error.
 pub(super) struct Shown {

@@ -5,6 +5,8 @@ use crate::failure::{Hint, WithHint};
 use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_haul::HaulError;
+use evenkeel_haul::layout::LayoutFile;
+use evenkeel_haul::table::{Engine, Table};
 use evenkeel_site::server::{Control, Needs, Target, TargetError, preflight};
 
 /// The database in a sandbox where nobody names one.
@@ -27,10 +29,8 @@ pub fn target(session: &Session, text: &str) -> Result<Target> {
 pub fn named(session: &Session, text: &str) -> Result<Target> {
     if !text.starts_with("sandbox:") {
         let target = Target::parse(text)?;
-        return match target.database {
-            Some(_) => Ok(target),
-            None => Err(anyhow!("{target} names no database")).hint("as mysql://user@host:port/database"),
-        };
+        place::named_database(&target)?;
+        return Ok(target);
     }
     let text = if text.contains('/') { text.to_owned() } else { format!("{text}/{DATABASE}") };
     place::target(session, &text, "")
@@ -110,4 +110,48 @@ fn of_code(code: u16) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+/// Flags that say what tables records go to.
+#[derive(Debug, clap::Args)]
+pub struct Flags {
+    /// Table [default: the name of the record type]
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Columns of a further index of a table that is made; may be repeated
+    #[arg(long = "index", value_name = "COLUMN,...")]
+    pub index: Vec<String>,
+}
+
+impl Flags {
+    /// Columns of each further index.
+    pub fn indexes(&self) -> Vec<Vec<String>> {
+        let columns = |text: &String| text.split(',').map(|name| name.trim().to_owned()).collect();
+        self.index.iter().map(columns).collect()
+    }
+
+    /// A table for each type of record.
+    pub fn tables(&self, file: &LayoutFile, engine: Engine) -> Result<Vec<Table>> {
+        let types = file.layout.types();
+        let name = |type_name: &str| match &self.table {
+            None => type_name.to_owned(),
+            Some(name) if types.len() == 1 => name.clone(),
+            Some(name) => format!("{name}_{type_name}"),
+        };
+        let indexes = self.indexes();
+        let of = |(index, each): (usize, &evenkeel_wire::record::RecordType)| {
+            // Where there are several types, an index is made in those tables that have its columns.
+            let has = |columns: &&Vec<String>| {
+                types.len() == 1
+                    || columns.iter().all(|column| each.fields.iter().any(|field| field.name == *column))
+            };
+            let own: Vec<_> = indexes.iter().filter(has).cloned().collect();
+            let table = Table::of(&file.layout, index, &name(&each.name), engine, &own);
+            table.map_err(|error| {
+                let hint = error.hint.to_owned();
+                anyhow::Error::from(error).context(Hint(hint))
+            })
+        };
+        types.iter().enumerate().map(of).collect()
+    }
 }

@@ -1,11 +1,11 @@
 //! What the account of `monitor` sees of the server, looked at once, when it is first let in.
 
-use crate::clock::unix_time;
 use crate::config::guard::GuardConfig;
 use crate::guard::log;
 use crate::view::log::{Form, Lines, line};
 use evenkeel_guard::event::{Event, Listener};
 use evenkeel_guard::proxy::Address;
+use evenkeel_os::clock::unix_time;
 use evenkeel_site::server::{Control, TargetError};
 use serde_json::json;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -131,8 +131,6 @@ fn names(rows: Vec<Vec<Option<String>>>) -> Vec<String> {
     };
     rows.into_iter().filter_map(name).collect()
 }
-
-// The log of a running guard: events become lines on stderr, and nobody waits for whoever reads them.
 
 /// At the end the log waits at most so long for its last lines to be read.
 const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -4,11 +4,13 @@ mod account;
 mod demo;
 mod run;
 mod serve;
-mod view;
 
 use super::Session;
 use crate::config::guard::{EXAMPLE, Flags};
+use crate::guard::show::read;
+use crate::guard::top::History;
 use crate::out;
+use crate::view::live::{self, LiveFlags};
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -51,7 +53,7 @@ enum Action {
     /// Show the effect in two minutes: a private server, a flash sale, without and with the guard
     Demo(demo::DemoArgs),
     /// Watch a running guard: limit, queue, throughput, sensors, and why
-    Top(view::TopArgs),
+    Top(TopArgs),
 }
 
 impl Args {
@@ -68,7 +70,7 @@ impl Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Demo(demo)) => demo::run(session, demo),
-        Some(Action::Top(top)) => view::top(session, top),
+        Some(Action::Top(args)) => run_top(session, args),
         None if args.flags.print_config => {
             out::write(EXAMPLE)?;
             Ok(ExitCode::SUCCESS)
@@ -82,4 +84,22 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             run::run(session, &args.flags, config)
         }
     }
+}
+
+/// Flags of `evenkeel guard top`.
+#[derive(Debug, clap::Args)]
+pub struct TopArgs {
+    /// Address at which the guard serves its metrics
+    #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9307")]
+    address: String,
+    /// How it is shown
+    #[command(flatten)]
+    live: LiveFlags,
+}
+
+/// Draws until q or Ctrl-C.
+fn run_top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
+    let mut history = History::default();
+    let address = args.address.clone();
+    live::show(session, &args.live, &mut history, move || read(&address), History::push, History::draw)
 }

@@ -6,7 +6,7 @@ use super::account::{Account, EventLog};
 use super::serve::{Health, serve};
 use crate::config::guard::{Changes, GuardConfig};
 use crate::guard::journal;
-use crate::guard::watch::Watch;
+use crate::guard::log::Watch;
 use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::ControllerSettings;
@@ -202,8 +202,6 @@ fn recorder(config: &GuardConfig, events: Arc<EventLog>) -> Result<Recorder> {
         }
     }))
 }
-
-// The server's own status, asked with an account of the operator's.
 
 /// From one reading to the next; a status costs a server about a millisecond.
 const EVERY: Duration = Duration::from_millis(500);

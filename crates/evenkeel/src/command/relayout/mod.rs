@@ -118,10 +118,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn target(session: &Session, text: &str) -> Result<Target> {
     let target = place::target(session, text, "")?;
-    match target.database {
-        Some(_) => Ok(target),
-        None => Err(anyhow!("{target} names no database")).hint("as mysql://user@host:port/database"),
-    }
+    place::named_database(&target)?;
+    Ok(target)
 }
 
 /// Where the server's files are.

@@ -97,9 +97,9 @@ fn promised(rows: &[(&str, &Pages)]) -> Vec<GridColumn> {
         GridColumn::of(rows, ["in", "order"], true, 0, |(_, index)| share(index.in_order)),
         GridColumn::of(rows, ["pages", ""], true, 0, |(_, index)| index.pages.to_string()),
         GridColumn::of(rows, ["pages", "promised"], true, 0, |(_, index)| index.promised_pages.to_string()),
-        GridColumn::of(rows, ["extents", &of], true, 1, |(_, index)| decimal(index.range_extents)),
+        GridColumn::of(rows, ["extents", &of], true, 1, |(_, index)| format::decimal(index.range_extents)),
         GridColumn::of(rows, ["extents", "promised"], true, 1, |(_, index)| {
-            decimal(index.promised_range_extents)
+            format::decimal(index.promised_range_extents)
         }),
     ]
 }
@@ -119,7 +119,7 @@ fn gained(before: &[(&str, &Pages)], after: &[Pages]) -> Vec<GridColumn> {
             was(index).map_or("-".to_owned(), |old| old.promised_pages.to_string())
         }),
         GridColumn::of(after, ["extents", &of], true, 0, |index| {
-            pair(index, &|old| decimal(old.range_extents))
+            pair(index, &|old| format::decimal(old.range_extents))
         }),
     ]
 }
@@ -127,12 +127,6 @@ fn gained(before: &[(&str, &Pages)], after: &[Pages]) -> Vec<GridColumn> {
 fn share(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), |value| format!("{value:.3}"))
 }
-
-fn decimal(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.1}"))
-}
-
-// A table, and what became of it.
 
 /// What is said of a table that has nothing to gain.
 pub const WELL: &str = "good layout";

@@ -77,8 +77,6 @@ pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
     running.stop()
 }
 
-// The supervisor of this process (systemd): it is notified when the process serves.
-
 /// The variable with the socket of systemd (sd_notify(3)).
 const SOCKET: &str = "NOTIFY_SOCKET";
 

@@ -2,15 +2,15 @@
 
 mod array;
 mod backing;
-mod bus;
 mod disk;
 mod knee;
 mod mount;
 mod running;
 mod slots;
-mod top;
 
 use super::Session;
+use crate::share::top::{History, read};
+use crate::view::live;
 use anyhow::Result;
 use std::process::ExitCode;
 
@@ -40,11 +40,11 @@ enum Action {
     /// Serve virtual disks in front of files or block devices
     Disk(Box<disk::DiskArgs>),
     /// Put a file system on a disk and mount it, in one step
-    Mount(Box<mount::command::MountArgs>),
+    Mount(Box<mount::MountArgs>),
     /// Find the latency threshold, or what I/Os cost, by measuring the storage
     Knee(knee::KneeArgs),
     /// Watch a host: window, latency, disks, members, and why the window was set
-    Top(top::TopArgs),
+    Top(TopArgs),
     /// Make a simulated array: storage of known behaviour, for trials and tests
     Array(array::ArrayArgs),
     /// Make a slot file, through which hosts reach each other, or use an empty block device as one
@@ -65,10 +65,30 @@ impl Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Disk(args) => disk::run(session, args),
-        Action::Mount(args) => mount::command::run(session, args),
+        Action::Mount(args) => mount::run(session, args),
         Action::Knee(args) => knee::run(session, args),
-        Action::Top(top) => top::run(session, top),
+        Action::Top(args) => run_top(session, args),
         Action::Array(array) => array::run(array),
         Action::Slots(args) => slots::run(args),
     }
+}
+
+/// Flags of `evenkeel share top`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  evenkeel share top 127.0.0.1:9308
+  evenkeel share top 127.0.0.1:9308 --once")]
+pub struct TopArgs {
+    /// Address at which the host serves its metrics
+    address: String,
+    #[command(flatten)]
+    live: live::LiveFlags,
+}
+
+/// Draws until q or Ctrl-C.
+fn run_top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
+    let mut history = History::default();
+    let address = args.address.clone();
+    live::show(session, &args.live, &mut history, move || read(&address), History::push, History::draw)
 }

@@ -1,7 +1,6 @@
 //! A host that serves its disks: what runs, what of a new configuration it heeds, and its end.
 
-use super::{backing, bus};
-use crate::clock::unix_time;
+use super::{backing, slots};
 use crate::config::costs::CostTables;
 use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use crate::out;
@@ -9,7 +8,7 @@ use crate::share::serve;
 use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
-use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
@@ -56,7 +55,7 @@ impl Running {
         let listening = Listening::bind(&nbd, &disks, memory)?;
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
-        let bus = bus::open(config, clock)?;
+        let bus = slots::open(config, clock)?;
         let (form, latest) = (config.log, Latest::new());
         let metrics = config.metrics.as_ref();
         let metrics = metrics.map(|address| serve::serve(address, latest.clone(), clock)).transpose()?;
@@ -186,8 +185,6 @@ pub(super) fn write(line: &str) {
     out::tell(&format!("{line}\n"));
 }
 
-// Which changes of its configuration a host can take over while it serves, and which it cannot.
-
 /// Names of the keys that differ and hold only after a restart.
 pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
     let keys = [
@@ -226,8 +223,6 @@ pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
         disk.share = share.unwrap_or(disk.share);
     }
 }
-
-// The addresses and sockets at which the disks of a configuration are served.
 
 /// All of them: those of all disks first, then those of single disks.
 pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {

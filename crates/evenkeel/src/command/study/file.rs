@@ -7,7 +7,7 @@ use crate::config::study::{Combination, Origin, StudyFile};
 use crate::config::{masked, study};
 use crate::failure::WithHint;
 use crate::profile::flags::Args as ProfileArgs;
-use crate::profile::{resume, run, spec};
+use crate::profile::{self, resume, spec};
 use crate::server::place;
 use crate::study::comparison;
 use crate::study::comparison::Wording;
@@ -26,7 +26,7 @@ pub fn start(session: &Session, args: &Args, file: &Path, root: &Path) -> Result
     let asked = study::load(file)?;
     let kept = Kept::beside(file, &workloads(&asked)?)?;
     let made = made(session, &asked, &kept)?;
-    let now = crate::clock::unix_time().as_secs();
+    let now = evenkeel_os::clock::unix_time().as_secs();
     let id = format!("{}-{}-{:04x}", crate::format::stamp(now), asked.name, std::process::id() & 0xffff);
     let id = args.name.clone().unwrap_or(id);
     let plan = new_plan(&made.spec, id, now, made.targets.clone());
@@ -224,7 +224,7 @@ fn finish(
     json: bool,
     is_new: bool,
 ) -> Result<ExitCode> {
-    let Some(summary) = run::measure(session, made, folder, is_new, json)? else {
+    let Some(summary) = profile::measure(session, made, folder, is_new, json)? else {
         return Ok(signals::exit_code());
     };
     let findings = comparison::of_levels(&folder.plan()?, &folder.runs()?, asked.compare, asked.margin);
@@ -235,11 +235,11 @@ fn finish(
         .with_context(|| format!("writing {}", path.display()))?;
     if json {
         out::line(text)?;
-        return Ok(run::exit_code(&folder.plan()?, &folder.runs()?, &summary));
+        return Ok(profile::exit_code(&folder.plan()?, &folder.runs()?, &summary));
     }
     let question = if asked.question.is_empty() { String::new() } else { format!("{}\n", asked.question) };
     out::write(&format!("{question}{}\n", findings.iter().map(Wording::text).collect::<String>()))?;
-    run::finish(session, folder, &summary, false)
+    profile::finish(session, folder, &summary, false)
 }
 
 #[cfg(test)]

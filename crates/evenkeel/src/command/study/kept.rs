@@ -1,6 +1,7 @@
 //! The files that a study of a file is made of, kept in its folder, so that it goes on with what it began with.
 
-use crate::config::{file, masked};
+use crate::config::fields::{file_bytes, file_text};
+use crate::config::masked;
 use crate::failure::WithHint;
 use crate::profile::resume::check_sum;
 use anyhow::{Context, Result};
@@ -21,14 +22,13 @@ pub struct Kept {
 impl Kept {
     /// Those of a new study. Workloads are looked for from the folder of the study file.
     pub fn beside(study: &Path, named: &[String]) -> Result<Self> {
-        let text = file::text(study).with_context(|| format!("reading {}", study.display()))?;
+        let text = file_text(study).with_context(|| format!("reading {}", study.display()))?;
         let mut kept =
             Self { copies: vec![(FILE.to_owned(), masked::kept(&text).into_bytes())], workloads: Vec::new() };
         let folder = study.parent().unwrap_or(Path::new(""));
         for (place, name) in named.iter().enumerate() {
             let path = folder.join(name);
-            let bytes =
-                file::bytes(&path).with_context(|| format!("cannot read workload {}", path.display()));
+            let bytes = file_bytes(&path).with_context(|| format!("cannot read workload {}", path.display()));
             let bytes =
                 bytes.hint("name it relative to the folder of the study file, or by its full path")?;
             kept.copies.push((copy(place), bytes));

@@ -98,8 +98,6 @@ pub fn chosen<T>(asked: &[String], all: Vec<T>, name: impl Fn(&T) -> &str, more:
         .collect())
 }
 
-// Flags of `evenkeel study`.
-
 /// What `evenkeel study` takes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

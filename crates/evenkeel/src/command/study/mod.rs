@@ -14,8 +14,8 @@ mod variation;
 use super::Session;
 use crate::failure::WithHint;
 use crate::out;
-use crate::study::stored::check_command;
-use crate::study::{goes_on, named, published};
+use crate::study::stored::{check_command, check_name};
+use crate::study::{goes_on, published};
 use anyhow::{Result, anyhow};
 use clap::{Arg, CommandFactory};
 use evenkeel_lab::workload::similar;
@@ -105,7 +105,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         check_file(args, study)?;
     }
     if let Some(name) = &args.name {
-        named::check(&root, name)?;
+        check_name(&root, name)?;
     }
     match known {
         Some(known) => begin(session, args, known, &root),

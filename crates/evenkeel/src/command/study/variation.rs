@@ -196,8 +196,6 @@ fn planned(of: &Settings, setting: &Setting, quick: bool) -> Result<Plan> {
     published::plan(NAME, of.seed, parts, setting)
 }
 
-// Which servers the study measures.
-
 /// Private servers unless others are named.
 const SERVERS: usize = 2;
 

@@ -86,8 +86,6 @@ impl Chart {
     }
 }
 
-// Shapes of points.
-
 /// Shape of a series' points, so that colour is never the only difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Marker {

@@ -10,7 +10,6 @@ mod data;
 mod draw;
 mod scale;
 mod strips;
-mod traces;
 
 pub use data::{Axis, Chart, Guide, Marker, Point, Trace};
 pub use scale::{Quantity, Spacing};

@@ -1,16 +1,13 @@
 //! Which charts a report has, and what each of them holds.
 
-mod pair;
-mod spectrum;
 mod traces;
 
-use super::chart::{Axis, Chart, Guide, Marker, Quantity, Spacing, Trace};
-use super::legend::Study;
+use super::chart::{Axis, Chart, Guide, Marker, Point, Quantity, Spacing, Trace};
+use super::legend::{Look, Study};
 use crate::format;
+use evenkeel_study::store::Distribution;
 use evenkeel_study::store::format::{CellSummary, HeadlineRecord};
-pub use pair::{NAMES as SIDES, look as side_look, pair};
-pub use spectrum::{HEADING as SPECTRUM, WORDS as SPECTRUM_WORDS, spectra};
-use traces::{PERCENTILES, TAU, THETA, THROUGHPUT, trace, traces};
+use traces::{Measure, PERCENTILES, TAU, THETA, THROUGHPUT, is_hollow, trace, traces};
 
 pub struct Plot {
     pub heading: String,
@@ -165,4 +162,138 @@ fn chart(
 
 fn time_axis(title: &str) -> Axis {
     Axis::new(title, Quantity::Time, Spacing::Logarithmic)
+}
+
+pub const SIDES: [&str; 2] = ["A", "B"];
+
+/// How the first and the second are drawn.
+pub fn side_look(side: usize) -> Look {
+    [
+        Look { hue: 0, marker: Marker::Circle, dashed: false },
+        Look { hue: 1, marker: Marker::Square, dashed: true },
+    ][side]
+}
+
+/// Response time, throughput and utilisation of a series of each against the arrival rate.
+pub fn pair(studies: [&Study; 2], series: [usize; 2], id: &str) -> [Plot; 3] {
+    let linear = |title: &str, quantity| Axis::new(title, quantity, Spacing::Linear);
+    let plot = |heading: &str, key: &str, y: Axis, measure: &Measure, size| {
+        let chart = Chart {
+            id: format!("{key}-{id}"),
+            title: format!("{} of both studies against the arrival rate", y.title),
+            description: "A line for each study.".to_owned(),
+            size,
+            x: linear("arrival rate", Quantity::PerSecond),
+            y,
+            guides: Vec::new(),
+            traces: [0, 1].map(|side| of_side(studies[side], series[side], side, measure)).to_vec(),
+        };
+        Plot::new(heading, "Means with 95 % intervals over runs.", chart)
+    };
+    let throughput = linear("throughput", Quantity::PerSecond);
+    [
+        plot("Response time", "tau", time_axis("mean response time"), &TAU, WIDE),
+        plot("Throughput", "throughput", throughput, &THROUGHPUT, HALF),
+        plot("CPU use", "theta", linear("CPU use", Quantity::Percent), &THETA, HALF),
+    ]
+}
+
+fn of_side(study: &Study, series: usize, side: usize, measure: &Measure) -> Trace {
+    let Look { hue, marker, dashed } = side_look(side);
+    let mut trace = trace(study, series, measure);
+    trace.points.iter_mut().for_each(|point| point.tip = format!("{}: {}", SIDES[side], point.tip));
+    Trace { class: format!("s{hue}"), marker, dashed, end_text: SIDES[side].to_owned(), ..trace }
+}
+
+/// A line ends where fewer values than this lie beyond: further up single requests decide.
+const BEYOND: f64 = 10.0;
+/// Steps from one nine to the next.
+const STEPS: i32 = 12;
+const RATES: usize = 8;
+
+pub const SPECTRUM: &str = "Distribution";
+pub const SPECTRUM_WORDS: &str = "Response time against the percentile, a line for each arrival rate, all runs of a cell together. Each \
+     step to the right leaves a tenth: at p99 one request in a hundred is slower. A line ends where fewer than ten \
+     requests lie beyond; it is dashed where the queue did not settle.";
+
+/// The percentile spectrum of each series.
+pub fn spectra(study: &Study) -> Vec<Plot> {
+    let several = study.has_several();
+    let all: Vec<(Vec<Trace>, Vec<String>)> =
+        (0..study.plan.series.len()).map(|series| curves(study, series)).collect();
+    // All panels have the same scales.
+    let points = || all.iter().flat_map(|(traces, _)| traces).flat_map(|trace| &trace.points);
+    let times: Vec<f64> = points().map(|point| point.y).collect();
+    let most = points().map(|point| point.x).fold(10.0, f64::max);
+    let plot = |(series, (traces, missing)): (usize, &(Vec<Trace>, Vec<String>))| {
+        let label = &study.plan.series[series].label;
+        let mut y = time_axis("response time");
+        y.holds.clone_from(&times);
+        let mut x = Axis::new("requests that are no slower", Quantity::Percentile, Spacing::Nines);
+        x.holds = vec![1.0, most];
+        let chart = Chart {
+            id: format!("spectrum-{series}"),
+            title: format!("Distribution of the response time at each rate: {label}"),
+            description: "Response time against the percentile, a line for each arrival rate.".to_owned(),
+            size: if several { PANEL } else { WIDE },
+            x,
+            y,
+            guides: Vec::new(),
+            traces: traces.clone(),
+        };
+        let plot =
+            if several { Plot::new(label, "", chart) } else { Plot::new(SPECTRUM, SPECTRUM_WORDS, chart) };
+        match missing.as_slice() {
+            [] => plot,
+            missing => Plot { note: format!("Left out: {}", missing.join(", ")), ..plot },
+        }
+    };
+    all.iter().enumerate().map(plot).collect()
+}
+
+/// Lines of a series, and what could not be drawn.
+fn curves(study: &Study, series: usize) -> (Vec<Trace>, Vec<String>) {
+    let cells = study.cells_of(series);
+    let (mut traces, mut missing) = (Vec::new(), Vec::new());
+    for (at, cell) in cells.iter().enumerate() {
+        let (distribution, left_out) = of_cell(study, cell);
+        missing.extend(left_out);
+        let points = distribution.as_ref().map(points).unwrap_or_default();
+        if !points.is_empty() {
+            traces.push(Trace {
+                class: format!("r{}", at * RATES / cells.len().max(1)),
+                dashed: is_hollow(cell),
+                bare: true,
+                end_text: format::rate(cell.rate_per_s),
+                points,
+                ..Trace::default()
+            });
+        }
+    }
+    (traces, missing)
+}
+
+/// All runs of a cell that its figures are of together, and those that cannot be read.
+fn of_cell(study: &Study, cell: &CellSummary) -> (Option<Distribution>, Vec<String>) {
+    let (mut all, mut missing): (Option<Distribution>, Vec<String>) = (None, Vec::new());
+    for run in study.standing_of(cell.cell) {
+        let details = study.details.of(run);
+        match details.map_or(Err("not read"), |own| own.response.as_ref().map_err(String::as_str)) {
+            Ok(own) => all = Some(all.map_or_else(|| own.clone(), |all| all.and(own))),
+            Err(why) => missing.push(format!("{}, run {}: {why}", study.cell_name(cell), run.repeat)),
+        }
+    }
+    (all, missing)
+}
+
+/// From the least value up to where [`BEYOND`] values are left.
+fn points(distribution: &Distribution) -> Vec<Point> {
+    let most = distribution.count() as f64 / BEYOND;
+    let nines =
+        (0..).map(|step| 10_f64.powf(f64::from(step) / f64::from(STEPS))).take_while(|nine| *nine <= most);
+    let point = |nine: f64| {
+        let y = distribution.at_percentile_ms(100.0 * (1.0 - 1.0 / nine))?;
+        Some(Point { x: nine, y, ..Point::default() })
+    };
+    nines.take(100).filter_map(point).collect()
 }

@@ -65,8 +65,6 @@ fn state(cell: &CellSummary) -> String {
     format!("<span class=\"{class}\">{}</span>", Text(word))
 }
 
-// How the server answers the workload's statements.
-
 /// Statements, the heaviest first; nothing where no plan was stored.
 pub fn plans(study: &Study) -> String {
     let plans = by_share(&study.manifest.plans);

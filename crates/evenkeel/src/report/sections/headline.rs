@@ -137,8 +137,6 @@ fn variants(study: &Study) -> String {
     format!("<div class=\"{class}\">\n{articles}</div>\n")
 }
 
-// Every doubt by its cause, the gravest first.
-
 pub fn caveats(study: &Study) -> String {
     let doubts = doubts(&study.plan, &study.summary, &study.runs);
     let mut inner = String::new();

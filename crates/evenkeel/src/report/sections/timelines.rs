@@ -135,8 +135,6 @@ fn missing(details: Option<&RunDetails>) -> String {
     missing.map(|why| format!("<p class=\"words\">not available: {}</p>", Text(why))).collect()
 }
 
-// What became of the arrivals: the four ends add up.
-
 /// Table of outcomes, then errors with one text each.
 pub fn outcomes(study: &Study) -> String {
     if study.summary.cells.is_empty() {

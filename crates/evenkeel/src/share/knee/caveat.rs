@@ -144,8 +144,6 @@ pub fn label(caveat: &Caveat) -> &'static str {
     if caveat.severity == Severity::Note { "note" } else { "warning" }
 }
 
-// Rounds over the depths.
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPlan {
     /// I/Os outstanding, in rising order.

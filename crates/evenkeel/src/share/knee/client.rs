@@ -156,8 +156,8 @@ impl Client {
             }
             if now - state.last > SILENCE {
                 let outstanding = state.outstanding;
-                let silent =
-                    anyhow!("no {} has ended for 10 s with {outstanding} outstanding", self.0.kind.word());
+                let word = if self.0.kind.write { "write" } else { "read" };
+                let silent = anyhow!("no {word} has ended for 10 s with {outstanding} outstanding");
                 return Err(silent).hint("check the storage: dmesg").map_err(|error| self.failed(error));
             }
             drop(state);
@@ -166,12 +166,6 @@ impl Client {
             }
             std::thread::sleep(NAP);
         }
-    }
-}
-
-impl Kind {
-    fn word(self) -> &'static str {
-        if self.write { "write" } else { "read" }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Neither loses nor doubles a record who is killed in the middle of a dispatch, be it the client or the server.
 
 use super::{DAY, Desk};
-use crate::cli::unread;
-use crate::guard::proxy::signal;
-use crate::patience::eventually;
+use crate::cli::{eventually, unread};
+use crate::guard::server::signal;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::Clock;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The audit that ends a load: what it sees, and what is none of its business.
 
-use super::server::{Server, with};
+use super::{Server, with};
 use crate::cli::{asked, borrowed, evenkeel};
 use crate::sandbox::done;
 use serde_json::Value;

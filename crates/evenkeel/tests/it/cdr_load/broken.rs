@@ -1,6 +1,6 @@
 //! Loads that are cut: ours killed, the server killed, and run again; also where records come twice.
 
-use super::server::Server;
+use super::Server;
 use crate::cli::{borrowed, ended, kill, piped};
 use std::collections::BTreeSet;
 use std::fs;
@@ -125,7 +125,7 @@ fn rows_that_a_killed_server_left_uncounted_are_found_and_the_load_begins_again(
     let flags = ["--engine", "myisam", "--index", "calling"];
     let mut child = server.begin("uncounted", &["calls"], &flags);
     // One statement loads the whole file; the head of the table counts its rows at its end.
-    crate::patience::eventually("rows on disk", || {
+    crate::cli::eventually("rows on disk", || {
         let table = fs::metadata(server.path("sandboxes/a/data/cdr/uncounted.MYD"));
         table.is_ok_and(|found| found.len() > 1_000_000)
     });

@@ -1,8 +1,7 @@
 //! What goes wrong: kills, half files, bad files, a server that is away.
 
 use super::{Site, signalled};
-use crate::cli::kill;
-use crate::patience::found;
+use crate::cli::{found, kill};
 use crate::sandbox::done;
 use std::ffi::OsStr;
 use std::fs::{self, File};

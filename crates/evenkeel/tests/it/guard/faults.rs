@@ -1,13 +1,19 @@
-//! Clients and servers that go away in the middle.
+//! Clients, servers and guards that go away in the middle: nothing stays held, and nothing is lost that was acknowledged.
 
 use super::client::{Client, MODERN, packets};
-use super::proxy::{Proxy, eventually, failure, signal, tcp, unix};
-use super::server::Server;
+use super::operation::Process;
+use super::server::{Proxy, Server, eventually, failure, signal, tcp, unix};
 use evenkeel_core::Nanos;
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::proxy::{Guard, Plan};
 use evenkeel_wire::relay::Reply;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// One permit; neither the liveness rule nor a transaction that lends it hides that it was lost.
@@ -135,4 +141,164 @@ fn a_port_that_is_taken_is_refused_and_a_socket_lets_every_user_in() {
     let _guard = Guard::start(Plan::new(unix(&path), backend)).expect("a guard starts");
     let mode = std::fs::metadata(&path).expect("a socket").permissions().mode();
     assert_eq!(mode & 0o777, 0o777, "every user may connect, whatever the umask");
+}
+
+/// What is held, as `/status` tells it: running, lent, waiting.
+fn held(process: &Process) -> Option<[u64; 3]> {
+    let answer = process.get("/status");
+    let status: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()?;
+    Some(["running", "lent", "waiting"].map(|key| status[key].as_u64().unwrap_or(u64::MAX)))
+}
+
+/// Greeted, and `length` bytes of an answer on their way.
+fn greeted(address: &str, length: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(address).expect("the guard listens");
+    assert!(stream.read(&mut [0; 1_000]).expect("a greeting") > 0);
+    stream.write_all(&packets(1, &[0x0d, 0xa2, 0, 0, 0, 0, 0, 1, 45])[..length]).expect("the guard reads");
+    stream
+}
+
+fn prepared(client: &mut Client, sql: &str, command: u8, rest: &[u8]) -> Vec<u8> {
+    client.command(&[b"\x16", sql.as_bytes()].concat());
+    packets(0, &[&[command][..], &client.statement.to_le_bytes(), rest].concat())
+}
+
+/// The state that time brings about.
+const LENT: &str = "in a transaction that lent its permit";
+
+/// A state in which a client can be killed, and how it gets there.
+type State = (&'static str, fn(&mut Client));
+
+const STATES: [State; 14] = [
+    ("after its login", |_| ()),
+    ("in the middle of a header", |client| client.send_raw(&[9, 0])),
+    ("in the middle of a command", |client| client.send_raw(&packets(0, &[3; 50_000])[..20_000])),
+    ("while its command runs", |client| drop(client.send(&packets(0, b"\x03SELECT SLEEP(0.1)")))),
+    ("while its update runs", |client| {
+        client.send(&packets(0, b"\x03UPDATE item SET stock = stock + SLEEP(0.2) WHERE id = 2"));
+    }),
+    ("in the middle of a preparation", |client| drop(client.send(&packets(0, b"\x16SELECT ?, ?")))),
+    ("in the middle of an answer", |client| {
+        client.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_50000"));
+    }),
+    ("in a transaction", |client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1"))),
+    (LENT, |client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 2"))),
+    ("in the middle of a file", |client| {
+        client.query("LOAD DATA LOCAL INFILE 'x' INTO TABLE item (name)");
+        client.send_raw(&packets(2, &[b'a'; 5_000])[..3_000]);
+    }),
+    ("in the middle of long data", |client| {
+        let piece = prepared(client, "INSERT INTO item (name) VALUES (?)", 0x18, &[b'x'; 50_000]);
+        client.send_raw(&piece[..30_000]);
+    }),
+    ("while it fetches", |client| {
+        let execute = prepared(client, "SELECT * FROM item", 0x17, b"\x01\x01\0\0\0");
+        client.send(&execute);
+        client.replies();
+        client.send(&packets(0, &[&[0x1c][..], &client.statement.to_le_bytes(), &[50, 0, 0, 0]].concat()));
+    }),
+    ("with commands ahead", |client| {
+        client.send(
+            &[packets(0, b"\x03DO SLEEP(0.05)"), packets(0, b"\x03BEGIN"), packets(0, b"\x0e")].concat(),
+        );
+    }),
+    ("while it changes its user", |client| {
+        client.send(&packets(0, b"\x11app\0\0shop\0\x2d\0client_ed25519\0"));
+    }),
+];
+
+#[test]
+fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_lent() {
+    let server = Server::up(&[]);
+    let process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 1");
+    let empty = |when: &str| eventually(when, || held(&process) == Some([0; 3]));
+    for (when, reach) in STATES {
+        for resets in [false, true] {
+            let mut client = Client::connect(&process.address, MODERN);
+            reach(&mut client);
+            if when == LENT {
+                eventually(when, || held(&process) == Some([0, 1, 0]));
+            }
+            client.leave(resets);
+            empty(when);
+        }
+    }
+    for length in [0, 2, 4, 9] {
+        drop(greeted(&process.address, length));
+        drop(TcpStream::connect(&process.address).expect("the guard listens"));
+    }
+    empty("in its login");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.item WHERE stock = 0 OR name LIKE 'aaa%'"), "0");
+    eventually("the end of all sessions at the server", || {
+        server.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app'") == "0"
+    });
+}
+
+const WRITERS: u64 = 4;
+
+/// Writes rows until its connection ends: those that were acknowledged.
+pub fn write_rows(
+    mut client: Client,
+    ids: impl Iterator<Item = u64> + Send + 'static,
+    insert: fn(u64) -> String,
+    total: Arc<AtomicUsize>,
+) -> JoinHandle<BTreeSet<u64>> {
+    std::thread::spawn(move || {
+        let mut acknowledged = BTreeSet::new();
+        for (row, id) in ids.enumerate() {
+            let insert = insert(id);
+            let sql = if row % 2 == 0 { insert } else { format!("BEGIN; {insert}; COMMIT") };
+            match client.tries(&[b"\x03", sql.as_bytes()].concat()).last() {
+                Some(Reply::Result { more: false, .. }) => acknowledged.insert(id),
+                _ => return acknowledged,
+            };
+            total.fetch_add(1, Ordering::Relaxed);
+        }
+        acknowledged
+    })
+}
+
+fn rows_of(server: &Server) -> BTreeSet<u64> {
+    server.sql("SELECT id FROM shop.ledger").lines().map(|id| id.parse().expect("a number")).collect()
+}
+
+#[test]
+fn rows_that_were_acknowledged_are_there_after_the_server_or_the_guard_was_killed() {
+    let mut server = Server::up(&[("innodb_flush_log_at_trx_commit", "1")]);
+    server.sql("CREATE TABLE shop.ledger (id BIGINT PRIMARY KEY)");
+    for kills_server in [true, false] {
+        server.sql("DELETE FROM shop.ledger");
+        let proxy = Proxy::start(&server, |plan| plan.limit = 2);
+        let total = Arc::new(AtomicUsize::new(0));
+        // All log in before the first writes: nobody is still at the door when the server dies.
+        let clients: Vec<_> = (0..WRITERS).map(|_| Client::connect(&proxy.address, MODERN)).collect();
+        let writes = |(writer, client): (u64, Client)| {
+            let ids = (writer..).step_by(WRITERS as usize);
+            write_rows(client, ids, |id| format!("INSERT INTO ledger VALUES ({id})"), total.clone())
+        };
+        let writers: Vec<_> = (0..).zip(clients).map(writes).collect();
+        eventually("two hundred rows", || total.load(Ordering::Relaxed) >= 200);
+        if kills_server {
+            signal("-KILL", server.sandbox.pid());
+        } else {
+            // Every connection is cut in the middle of what it does.
+            drop(proxy.guard);
+        }
+        let acknowledged: BTreeSet<u64> =
+            writers.into_iter().flat_map(|writer| writer.join().expect("a writer ends")).collect();
+        if kills_server {
+            server.sandbox.restart(&Default::default(), &Default::default(), &mut |_| {}).expect("a server");
+        }
+        let rows = rows_of(&server);
+        assert!(acknowledged.len() >= 200);
+        let lost: Vec<_> = acknowledged.difference(&rows).collect();
+        assert!(lost.is_empty(), "{lost:?} were acknowledged and are lost");
+        // Of each writer one row may have been written whose acknowledgement got lost.
+        assert!(
+            rows.len() - acknowledged.len() <= WRITERS as usize,
+            "{} and {}",
+            rows.len(),
+            acknowledged.len()
+        );
+    }
 }

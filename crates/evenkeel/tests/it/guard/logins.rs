@@ -1,8 +1,7 @@
 //! Logins through a guard: sockets, TLS, plugins.
 
 use super::client::packets;
-use super::proxy::{Proxy, eventually, failure, mariadb, tcp, text, unix};
-use super::server::Server;
+use super::server::{Proxy, Server, eventually, failure, mariadb, tcp, text, unix};
 use evenkeel_guard::proxy::{BackendMode, Identity, Plan, TlsMode};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

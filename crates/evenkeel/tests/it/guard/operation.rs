@@ -1,17 +1,17 @@
-//! The command itself: metrics, reload, drain, the live view.
+//! The command itself: what an operator is told, metrics, reload, drain, the live view; and the demo.
 
 use super::client::{Client, MODERN};
-use super::proxy::eventually;
-use super::server::Server;
-use crate::cli::Running;
-use crate::patience::found;
-use crate::ports::free_port;
+use super::logins::certificate;
+use super::server::{Server, eventually, free_port, signal};
+use crate::cli::{Running, found};
+use evenkeel_site::sandbox::ProcessId;
 use evenkeel_wire::relay::Reply;
-use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 pub struct Process {
     child: Running,
@@ -227,4 +227,118 @@ fn a_printed_configuration_is_one_that_a_guard_takes() {
     std::fs::write(&path, shown(&mut evenkeel(&["--print-config"]))).expect("a file");
     let said = shown(evenkeel(&["--check", "--config"]).arg(&path));
     assert!(said.contains("the configuration is right"), "{said}");
+}
+
+/// A URL of an account that the server lets in, and one that it does not.
+fn monitors(server: &Server) -> (String, String) {
+    server.sql(
+        "CREATE USER watch@'%' IDENTIFIED BY 'open'; GRANT SELECT (User, Host) ON mysql.user TO watch@'%'",
+    );
+    let url = |password: &str| format!("monitor = 'mysql://watch:{password}@{}'", server.address());
+    (url("open"), url("secret"))
+}
+
+#[test]
+fn a_start_warns_of_what_an_operator_may_not_want() {
+    let home = tempfile::tempdir().expect("a folder");
+    let (chain, key) = certificate(home.path(), "server");
+    let files = [chain, key].map(|path| path.display().to_string());
+    let server = Server::up(&[("ssl_cert", &files[0]), ("ssl_key", &files[1])]);
+    let (open, secret) = monitors(&server);
+    let process = Process::start_with(&server, "", &open, evenkeel);
+    drop(Client::connect(&process.address, MODERN));
+    for about in ["tls", "host_accounts"] {
+        let wanted = format!("event=warning about={about} ");
+        eventually(about, || process.log().contains(&wanted));
+    }
+    let log = process.log();
+    assert!(log.contains("`self_signed`") && log.contains("app@localhost"), "{log}");
+    drop(process);
+    let denied = Process::start_with(&server, "", &secret, evenkeel);
+    eventually("a refusal", || denied.log().contains("event=warning about=monitor "));
+    assert!(!denied.log().contains("secret"), "{}", denied.log());
+}
+
+#[test]
+fn a_guard_ends_although_the_server_that_its_monitor_asks_stands_still() {
+    let server = Server::up(&[]);
+    let (open, _) = monitors(&server);
+    let mut process = Process::start_with(&server, "", &open, evenkeel);
+    eventually("the status", || process.log().contains("status=true"));
+    signal("-STOP", server.sandbox.pid());
+    // Time to ask once more.
+    std::thread::sleep(Duration::from_secs(1));
+    process.signal(libc::SIGTERM);
+    let ended = found("its end", || process.ended());
+    assert!(ended.success(), "{}", process.log());
+    signal("-CONT", server.sandbox.pid());
+}
+
+fn demo(home: &Path, duration: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.arg("--home").arg(home).args(["guard", "demo", "--clients", "32", "--duration", duration]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn is_empty(home: &Path) -> bool {
+    std::fs::read_dir(home).expect("the home can be listed").count() == 0
+}
+
+/// Reads lines until one contains `text`.
+fn wait_for(text: &str, output: &mut impl BufRead) {
+    let mut line = String::new();
+    while !line.contains(text) {
+        line.clear();
+        assert!(output.read_line(&mut line).expect("readable") > 0, "it ended before it said {text:?}");
+    }
+}
+
+/// Processes that this one has started and not waited for.
+fn children(of: u32) -> Vec<ProcessId> {
+    let processes = std::fs::read_dir("/proc").expect("/proc can be listed").flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let parent = |pid: i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<u32>().ok()
+    };
+    pids.filter(|pid| parent(*pid) == Some(of)).filter_map(ProcessId::of).collect()
+}
+
+fn ends_as_stopped(child: &mut Child, mut stderr: impl Read) {
+    let mut told = String::new();
+    stderr.read_to_string(&mut told).expect("readable");
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130), "{told}");
+    assert!(told.contains("the server, the guard and their files are gone"), "{told}");
+}
+
+#[test]
+fn the_demo_plays_three_loads_and_sums_them_up() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let output = demo(home.path(), "3s").output().expect("the demo starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    // Lines of seconds begin with their number.
+    for load in ["direct, 8 clients", "direct, 32 clients", "guarded, 32 clients"] {
+        assert_eq!(text.lines().filter(|line| line.starts_with(load)).count(), 1, "{load}: {text}");
+    }
+    assert!(text.contains("limit ") && text.contains("Try it on yours"), "{text}");
+    assert!(is_empty(home.path()), "files stayed behind");
+}
+
+#[test]
+fn an_interrupt_in_front_of_the_guard_leaves_no_process_and_no_file() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    // Under the guard it plays for twice as long: nobody sees the first second of it so late that it is over.
+    let mut child = demo(home.path(), "8s").spawn().expect("the demo starts");
+    let (stdout, stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let mut stdout = BufReader::new(stdout);
+    wait_for("guarded, ", &mut stdout);
+    let started = children(child.id());
+    assert!(started.len() >= 2, "a server and a guard, not {started:?}");
+    signal("-INT", child.id() as i32);
+    ends_as_stopped(&mut child, stderr);
+    assert!(started.iter().all(|process| !process.is_alive()), "{started:?}");
+    assert!(is_empty(home.path()), "files stayed behind");
 }

@@ -2,8 +2,7 @@
 
 use super::client::{Client, MODERN, packets};
 use super::faults::one;
-use super::proxy::{Proxy, eventually, failure, unix};
-use super::server::Server;
+use super::server::{Proxy, Server, eventually, failure, unix};
 use evenkeel_core::Nanos;
 use evenkeel_wire::relay::Reply;
 use std::io::{Read, Write};
@@ -250,5 +249,28 @@ fn an_anonymous_account_makes_nobody_an_administrator() {
     pretender.send(&query("SELECT 1"));
     eventually("one in the queue", || proxy.guard.census().waiting == 1);
     assert!(matches!(first.query("SELECT 2")[..], [Reply::Result { rows: 1, .. }]), "app is one");
+    proxy.stop();
+}
+
+#[test]
+fn a_name_in_quotes_is_the_same_tenant_where_the_server_takes_it_for_the_same_user() {
+    let server = Server::up(&[]);
+    server.sql("CREATE USER ''@'%' IDENTIFIED VIA mysql_native_password; CREATE USER ''@localhost IDENTIFIED VIA mysql_native_password");
+    let proxy = Proxy::start(&server, |_| ());
+    let tenants =
+        || -> Vec<String> { proxy.guard.census().tenants.iter().map(|tenant| tenant.name.clone()).collect() };
+    let account = "SELECT SUBSTRING_INDEX(CURRENT_USER(), '@', 1)";
+    for name in ["app", "'app'"] {
+        assert_eq!(proxy.rows(&[&format!("--user={name}")], account), "app", "{name}");
+        assert_eq!(tenants(), ["app"], "{name}");
+    }
+    // Any other spelling, and this one where an open session changes its user, is nobody in particular to the server.
+    for name in ["''app''", "'app", "\"app\"", "APP"] {
+        assert_eq!(proxy.rows(&[&format!("--user={name}")], account), "", "{name}");
+    }
+    assert_eq!(tenants(), ["app", "'app'", "'app", "\"app\"", "APP"]);
+    let mut client = Client::connect(&proxy.address, MODERN);
+    client.change_user("'app'");
+    assert!(matches!(client.query("DO 1 / (CURRENT_USER() LIKE '@%')")[..], [Reply::Result { .. }]));
     proxy.stop();
 }

@@ -1,11 +1,10 @@
 //! Power cuts under load: the process of the disk beneath is killed, and with it goes what its cache had not flushed.
 
-use super::disk::{blank, can_mount};
 use super::volatile::OnVolatile;
-use crate::cli::Running;
+use super::{blank, can_mount};
+use crate::cli::{Running, eventually, found};
 use crate::guard::client::{Client, MODERN};
-use crate::guard::ledger::write_rows;
-use crate::patience::{eventually, found};
+use crate::guard::faults::write_rows;
 use evenkeel_core::random::{Random, Seed};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +38,7 @@ impl Server {
 
     /// `Err` is its log where it does not start.
     fn start(at: &Path, log: &Path) -> Result<Self, String> {
-        let port = crate::ports::free_port();
+        let port = crate::guard::server::free_port();
         let mut command = Command::new("mariadbd");
         command.env("PATH", format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default()));
         command.args(["--no-defaults", "--user=root", "--skip-grant-tables", "--bind-address=127.0.0.1"]);

@@ -2,7 +2,7 @@
 
 use super::super::convert::DuplicatesWord;
 use super::super::load::{WarningsWord, part_bytes};
-use super::super::tables;
+use super::super::server;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ pub struct JobFlags {
     #[arg(long, short, value_name = "FILE")]
     pub layout: PathBuf,
     #[command(flatten)]
-    pub table: tables::Flags,
+    pub table: server::Flags,
     /// The table's column that has the day: a DATE or DATETIME
     #[arg(long, value_name = "COLUMN")]
     pub by: String,

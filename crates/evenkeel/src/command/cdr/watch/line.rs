@@ -9,71 +9,32 @@ use evenkeel_haul::dispatch::{DayDone, Dispatched, Retired, RetiredTable};
 use evenkeel_haul::input::Identity;
 use evenkeel_haul::load::{Loaded, LoadedFile};
 use serde::Serialize;
-use std::borrow::Cow;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// A line of JSON.
-#[derive(Serialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
-enum Line<'a> {
-    Done {
-        file: Cow<'a, str>,
-        records: u64,
-        rows: u64,
-        rejects: u64,
-        records_before: u64,
-        moved: u64,
-        undated: u64,
-        days: &'a [DayDone],
-        dropped: &'a [RetiredTable],
-        audit: Option<&'a AuditOfFile>,
-        load_s: f64,
-        audit_s: f64,
-        dispatch_s: f64,
-        retire_s: f64,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        not_dispatched: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        not_retired: Option<&'a str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        not_audited: Option<&'a str>,
-    },
-    LeftOver {
-        moved: u64,
-        days: &'a [DayDone],
-    },
-    Refused {
-        file: Cow<'a, str>,
-        why: &'a str,
-        hint: Option<&'a str>,
-    },
-}
 
 /// Says what became of a file.
 pub fn done(json: bool, path: &Path, passage: &Passage) -> Result<()> {
     let (records, rows, rejects, records_before) = passage.sums();
     let days = passage.dispatched.as_ref().map_or(&[][..], |done| &done.days);
     if json {
-        return Ok(out::line(serde_json::to_string(&Line::Done {
-            file: path.to_string_lossy(),
-            records,
-            rows,
-            rejects,
-            records_before,
-            moved: passage.moved(),
-            undated: passage.dispatched.as_ref().map_or(0, |done| done.undated),
-            days,
-            dropped: passage.retired.as_ref().map_or(&[][..], |done| &done.dropped),
-            audit: passage.audit.as_ref(),
-            load_s: passage.load.as_secs_f64(),
-            audit_s: passage.audit_time.as_secs_f64(),
-            dispatch_s: passage.dispatch.as_secs_f64(),
-            retire_s: passage.retire.as_secs_f64(),
-            not_dispatched: passage.not_dispatched.as_deref(),
-            not_retired: passage.not_retired.as_deref(),
-            not_audited: not_audited(passage),
-        })?)?);
+        let mut line = json!({
+            "event": "done", "file": path.to_string_lossy(), "records": records, "rows": rows, "rejects": rejects,
+            "records_before": records_before, "moved": passage.moved(), "undated": passage.undated(), "days": days,
+            "dropped": passage.retired.as_ref().map_or(&[][..], |done| &done.dropped),
+            "audit": serde_json::to_value(&passage.audit)?,
+            "load_s": passage.load.as_secs_f64(), "audit_s": passage.audit_time.as_secs_f64(),
+            "dispatch_s": passage.dispatch.as_secs_f64(), "retire_s": passage.retire.as_secs_f64(),
+        });
+        let missing = [
+            ("not_dispatched", passage.not_dispatched.as_deref()),
+            ("not_retired", passage.not_retired.as_deref()),
+            ("not_audited", not_audited(passage)),
+        ];
+        for (key, why) in missing.into_iter().filter(|(_, why)| why.is_some()) {
+            line[key] = json!(why);
+        }
+        return Ok(out::line(line.to_string())?);
     }
     let mut text = format!("{}: {}", name(path), counted(records, "record"));
     if records_before > 0 {
@@ -112,9 +73,8 @@ fn of_days(passage: &Passage, days: &[DayDone]) -> String {
         Some(why) => format!("; not dispatched: {why}"),
         None => format!("; {}", to_days(passage.moved(), days)),
     };
-    let undated = passage.dispatched.as_ref().map_or(0, |done| done.undated);
-    if undated > 0 {
-        text.push_str(&format!("; {} without a date stay", format::count(undated)));
+    if passage.undated() > 0 {
+        text.push_str(&format!("; {} without a date stay", format::count(passage.undated())));
     }
     text
 }
@@ -158,7 +118,7 @@ fn to_days(moved: u64, days: &[DayDone]) -> String {
 /// Says what was dispatched of what was loaded before.
 pub fn left_over(json: bool, done: &Dispatched) -> Result<()> {
     let line = match json {
-        true => serde_json::to_string(&Line::LeftOver { moved: done.records, days: &done.days })?,
+        true => json!({ "event": "left-over", "moved": done.records, "days": done.days }).to_string(),
         false => format!("loaded before: {}", to_days(done.records, &done.days)),
     };
     Ok(out::line(line)?)
@@ -167,8 +127,8 @@ pub fn left_over(json: bool, done: &Dispatched) -> Result<()> {
 /// Says that a file cannot be loaded.
 pub fn refused(json: bool, path: &Path, (why, hint): (&str, Option<&str>)) -> Result<()> {
     if json {
-        let line = Line::Refused { file: path.to_string_lossy(), why, hint };
-        return Ok(out::line(serde_json::to_string(&line)?)?);
+        let line = json!({ "event": "refused", "file": path.to_string_lossy(), "why": why, "hint": hint });
+        return Ok(out::line(line.to_string())?);
     }
     let hint = hint.map(|hint| format!("; hint: {hint}")).unwrap_or_default();
     one_line(&format!("{}: refused, left where it is: {why}{hint}", name(path)))
@@ -182,8 +142,6 @@ fn one_line(text: &str) -> Result<()> {
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
-
-// What became of a file, step by step.
 
 /// What an audit found after a load.
 #[derive(Clone, Debug, Serialize)]
@@ -296,5 +254,10 @@ impl Passage {
     /// Records that went to day tables.
     pub fn moved(&self) -> u64 {
         self.dispatched.as_ref().map_or(0, |done| done.records)
+    }
+
+    /// Records without a date, which stay.
+    fn undated(&self) -> u64 {
+        self.dispatched.as_ref().map_or(0, |done| done.undated)
     }
 }

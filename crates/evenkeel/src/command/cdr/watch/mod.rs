@@ -40,8 +40,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     round::Watch::new(session, args, (chain, folder), wait)?.run()
 }
 
-// Flags become what is done with each file.
-
 /// Reads the layout, which has to be of one type of record.
 fn read_layout(flags: &JobFlags) -> Result<LayoutFile> {
     let file = layout::read(&flags.layout).hint("evenkeel cdr convert --help shows a layout")?;

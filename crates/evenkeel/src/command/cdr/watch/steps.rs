@@ -2,7 +2,6 @@
 
 use super::super::audit;
 use super::line::{AuditOfFile, Left, Passage};
-use crate::clock::Clock;
 use crate::view::http::{Page, Server};
 use crate::view::metric::{Text, metrics};
 use crate::{failure, out};
@@ -12,6 +11,7 @@ use evenkeel_haul::HaulError;
 use evenkeel_haul::audit::Report;
 use evenkeel_haul::input::Identity;
 use evenkeel_haul::watch::{Chain, Moved, Trouble, WatchError, move_to};
+use evenkeel_os::clock::Clock;
 use evenkeel_os::latest::Latest;
 use serde_json::json;
 use std::fs::File;
@@ -200,8 +200,6 @@ pub fn why(note: &Path) -> String {
     )
 }
 
-// What a watch has done, served for Prometheus.
-
 /// Serves the latest counts until what it returns is dropped.
 pub fn serve(address: &str, latest: &Latest<Counts>, clock: &Clock) -> Result<Server> {
     let (latest, clock) = (latest.clone(), *clock);
@@ -212,8 +210,6 @@ pub fn serve(address: &str, latest: &Latest<Counts>, clock: &Clock) -> Result<Se
     out::tell(&format!("metrics at http://{}/metrics\n", server.address()));
     Ok(server)
 }
-
-// What a watch has done, and how Prometheus reads it.
 
 /// What has been done since the start.
 #[derive(Clone, Debug, Default)]

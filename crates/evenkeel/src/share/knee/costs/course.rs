@@ -162,8 +162,6 @@ impl Runner {
     }
 }
 
-// What is measured of costs, and what came of it.
-
 /// The read that costs 1.
 pub const UNIT: Kind = Kind { bytes: UNIT_BYTES, write: false };
 

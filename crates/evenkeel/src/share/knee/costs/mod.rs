@@ -18,8 +18,6 @@ use evenkeel_core::share::knee::RISE_MOST;
 use evenkeel_study::store::Caveats;
 use serde_json::{Value, json as object};
 
-// What came of costs that were measured, for people and for programs.
-
 /// The table, the lines of a file that take it over, and the doubts.
 ///
 /// # Errors
