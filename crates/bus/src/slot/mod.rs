@@ -6,11 +6,10 @@
 //! checksum and is passed over; the next read has it whole.
 
 mod file;
-mod layout;
 mod make;
 
-pub use layout::{BLOCK, SLOTS_MAX};
-pub use make::make;
+pub use super::carrier::SLOTS_MAX;
+pub use make::{BLOCK, make};
 
 use super::message::{Dropped, Message};
 use super::{BusError, Carrier, Piece};
