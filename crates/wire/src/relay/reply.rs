@@ -1,7 +1,7 @@
 //! What a server sends back, in whatever pieces it arrives: where each reply ends, and how.
 
+use super::command::{CommandKind, Expect};
 use super::frame::Frame;
-use super::kind::{CommandKind, Expect};
 use super::query::Dialect;
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
