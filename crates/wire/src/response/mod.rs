@@ -12,9 +12,9 @@ use crate::error::{ProtocolError, ServerError};
 use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
 use crate::row::{Column, Row};
 use crate::status;
-pub(crate) use event::parse_ok;
+use event::parse_end;
 pub use event::{Completion, Event, Expect};
-use event::{parse_end, parse_prepared};
+pub(crate) use event::{parse_ok, parse_prepared};
 pub use packets::HEAD_BYTES;
 
 /// Most columns of a result whose rows are captured; the server's own limit.
