@@ -4,12 +4,12 @@ Where EVENKEEL_RELEASE names a folder of what is built for release already (`tar
 """
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
 RELEASE = os.environ.get("EVENKEEL_RELEASE") or os.path.join(ROOT, "target", "release")
 STANDS = "EVENKEEL_RELEASE" in os.environ
 
@@ -59,3 +59,17 @@ def simulated(*words):
     cargo("-p", "evenkeel-dev", "--bin", "evenkeel-dev")
     done = subprocess.run([os.path.join(RELEASE, "evenkeel-dev"), *words], stdout=subprocess.PIPE, check=True, text=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def demo_command(within=None):
+    """Arguments of the command of `make demo`, without the program; with another time where one is given."""
+    with open(os.path.join(ROOT, "Makefile")) as file:
+        recipe = re.search(r"(?m)^demo:.*\n((?:\t.*\n)+)", file.read())
+    lines = [shlex.split(line) for line in recipe[1].splitlines()] if recipe else []
+    if len(lines) != 1 or os.path.basename(lines[0][0]) != "evenkeel":
+        raise SystemExit("the recipe of `demo` in the Makefile is not one command of evenkeel any more")
+    # What make itself fills in is empty unless somebody asks for another server.
+    words = [word for word in lines[0][1:] if "$(" not in word]
+    if within:
+        words[words.index("--within") + 1] = within
+    return words

@@ -1,10 +1,12 @@
-"""Medians, ratios with intervals, quantiles."""
+"""Medians, ratios and shares with intervals, quantiles."""
 import math
 import statistics
 
 # Two-sided 95 % quantiles of Student's t by degrees of freedom.
 T95 = [math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
        2.131, 2.120, 2.110, 2.101, 2.093]
+# Of a normal variable, both ends of 99.9 %.
+Z999 = 3.2905
 
 
 def ratio(numerators, denominators):
@@ -32,3 +34,13 @@ def quantile(values, share):
     """The smallest value that at least this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, math.ceil(len(ordered) * share) - 1))]
+
+
+def wilson(count, of, z=Z999):
+    """Both ends of the interval of a share (Wilson, J. Am. Stat. Assoc. 22 (1927) 209); everything where nothing was counted."""
+    if of == 0:
+        return 0.0, 1.0
+    share, square = count / of, z * z / of
+    middle = (share + square / 2) / (1 + square)
+    half = z * math.sqrt(share * (1 - share) / of + square / (4 * of)) / (1 + square)
+    return max(0.0, middle - half), min(1.0, middle + half)

@@ -1,11 +1,14 @@
-"""The options of a bench: those that its usage line names, and no others.
+"""How a bench begins and ends: the options that its usage line names, and no others; its last line, and the exit code that says the same.
 
 A bench runs for minutes or hours, so a misspelt option must not start it with another meaning.
 """
+import json
 import re
+import shutil
 import sys
 
-from .ending import refuse
+# Every target is met; one is missed; the command line is wrong; this machine cannot tell.
+MET, MISSED, WRONG_USE, UNTOLD = range(4)
 
 
 def keep_to(doc):
@@ -42,3 +45,38 @@ def whole_number(name, default, least):
 def given(name):
     """Whether an option without a value is given."""
     return name in sys.argv
+
+
+def refuse(text):
+    """Ends a bench whose command line is wrong."""
+    print(f"error: {text}", file=sys.stderr)
+    raise SystemExit(WRONG_USE)
+
+
+def ended(outcome, missed=(), untold=()):
+    """Prints what is missed and what is not known, a sentence each, and the last line; the exit code.
+
+    What is missed weighs more. Where nothing is missed and something that the verdict needs is not known, the last line says so by
+    the key `skipped`, so that nobody takes it for a result.
+    """
+    for text in missed:
+        print(f"missed: {text}")
+    for text in untold:
+        print(f"not known: {text}")
+    if untold and not missed:
+        outcome = {**outcome, "skipped": "; ".join(untold)}
+    print(json.dumps(outcome))
+    return MISSED if missed else UNTOLD if untold else MET
+
+
+def skipped(keys, why):
+    """Prints the last line of such a bench, every key null but the one that says why; the exit code."""
+    print(json.dumps({**dict.fromkeys(keys), "skipped": why}))
+    return UNTOLD
+
+
+def need(*programs):
+    """Ends a bench that runs programs which are not installed."""
+    absent = [program for program in programs if shutil.which(program) is None]
+    if absent:
+        raise SystemExit(skipped((), f"not installed: {', '.join(absent)}"))

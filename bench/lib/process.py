@@ -1,12 +1,16 @@
-"""Processes that end with the bench, and whose CPU time and context switches are counted."""
+"""Processes that end with the bench, and whose CPU time and context switches are counted; the files and ports that they are given."""
 import ctypes
 import glob
+import json
 import os
 import signal
+import socket
 import subprocess
 from dataclasses import dataclass
 
-
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+# How long a command that is told to end may take to stop its server.
+ENDING_S = 60
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 
@@ -24,6 +28,43 @@ def ends_with_bench(cpu=None):
         if cpu is not None:
             os.sched_setaffinity(0, {cpu})
     return before
+
+
+def end(process, seconds):
+    """SIGTERM, and the end of a process that has not ended; one that takes longer is killed."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def run(*command):
+    """Output of a command that must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": PATH})
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def run_to_its_end(line):
+    """Exit code and errors of a command. Where this bench is told to end before it, the command is told to end too, so that it
+    stops its server itself."""
+    process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=ends_with_bench())
+    try:
+        _, errors = process.communicate()
+    except BaseException:
+        process.terminate()
+        try:
+            process.communicate(timeout=ENDING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+    return process.returncode, errors
 
 
 def cpu_ns(pid):
@@ -65,3 +106,18 @@ def measured(command, cpu=None, codes=(0,)):
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}: {output}")
     cpu_us = (usage.ru_utime + usage.ru_stime) * 1e6
     return Usage(cpu_us, usage.ru_nvcsw + usage.ru_nivcsw, output)
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def configured(path, settings, *disks):
+    """Writes the file of a guard, or of a host of disks: settings by key, as `{"control.max_limit": 8}`, and those of each disk; the words that name the file."""
+    def lines(table):
+        return "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(lines(settings) + "".join("[[disk]]\n" + lines(disk) for disk in disks))
+    return ["--config", path]

@@ -1,14 +1,17 @@
-"""A private mariadbd in a directory of its own."""
+"""Servers of a bench: a private mariadbd or mysqld in a directory of its own, and a mariadbd on folders that are there."""
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 
-from .process import ends_with_bench
+from .process import PATH, end, ends_with_bench, free_port
 
-PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+PATIENCE_S = 120
+# Of a database on mounts. The disk is what is measured: nothing is cached beside the buffer pool, which starts empty.
+DISK = ["--innodb-flush-method=O_DIRECT", "--innodb-buffer-pool-load-at-startup=OFF",
+        "--innodb-buffer-pool-dump-at-shutdown=OFF", "--innodb-read-io-threads=16", "--max-connections=300",
+        "--performance-schema=OFF"]
 
 
 class Server:
@@ -25,9 +28,7 @@ class Server:
     def __enter__(self):
         self.home = tempfile.mkdtemp(prefix="evenkeel-bench-")
         self.socket = os.path.join(self.home, "s")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         try:
             self._start()
         except BaseException:
@@ -89,12 +90,7 @@ class Server:
 
     def __exit__(self, *_):
         if self.process is not None:
-            self.process.terminate()
-            try:
-                self.process.wait(30)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+            end(self.process, 30)
         if self.group and os.path.isdir(self.group):
             os.rmdir(self.group)
         shutil.rmtree(self.home, ignore_errors=True)
@@ -109,3 +105,60 @@ def memory_group(megabytes):
     with open(os.path.join(group, limit), "w") as file:
         file.write(str(megabytes << 20))
     return group
+
+
+class Mysql(Server):
+    """A private mysqld: MySQL itself, whose accounts authenticate by caching_sha2_password."""
+
+    def __init__(self, program):
+        super().__init__()
+        self.program = program
+
+    def _start(self):
+        log = open(os.path.join(self.home, "log"), "w", encoding="utf-8")
+        common = [self.program, f"--datadir={self.home}/data", "--performance-schema=OFF"]
+        subprocess.run([*common, "--initialize-insecure"], check=True, stdout=log, stderr=log)
+        command = [*common, f"--socket={self.socket}", f"--port={self.port}", "--bind-address=127.0.0.1", "--mysqlx=OFF",
+                   f"--pid-file={self.home}/pid", "--innodb-buffer-pool-size=128M", "--max-allowed-packet=64M", "--secure-file-priv=", "--skip-name-resolve"]
+        self.process = subprocess.Popen(command, stdout=log, stderr=log)
+        deadline = time.monotonic() + 120
+        while not self.answers():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                with open(os.path.join(self.home, "log"), encoding="utf-8") as text:
+                    raise RuntimeError(text.read()[-2000:])
+            time.sleep(0.2)
+
+
+class Database:
+    """A mariadbd on folders that are there, on mounts, say. Up on making, down on `stop`. `where` are the options that say where its files are, `settings` all others; socket and
+    log are in `place`. Where `make` is set its system tables are made first."""
+
+    def __init__(self, place, where, settings, make=False):
+        self.socket, errors = os.path.join(place, "s"), os.path.join(place, "errors")
+        common = ["--no-defaults", *where, "--user=root"]
+        log, environment = open(errors, "a"), {**os.environ, "PATH": PATH}
+        if make:
+            subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal"], check=True,
+                           stdout=log, stderr=log, env=environment)
+        command = [shutil.which("mariadbd", path=PATH), *common, f"--socket={self.socket}", f"--pid-file={place}/pid",
+                   *DISK, *settings]
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environment,
+                                        preexec_fn=ends_with_bench())
+        deadline = time.monotonic() + PATIENCE_S
+        while self.sql("SELECT 1").returncode != 0:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(open(errors).read()[-2000:])
+            time.sleep(0.2)
+
+    def sql(self, text):
+        command = ["mariadb", "--no-defaults", "-uroot", f"--socket={self.socket}", "-e", text]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        end(self.process, PATIENCE_S)

@@ -1,16 +1,14 @@
-"""Hosts that share a simulated array: `evenkeel share disk` processes, and fio as their clients."""
+"""Hosts that share a simulated array: `evenkeel share disk` processes, and fio as their clients; disks as mounted file systems."""
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
 import urllib.request
 
-from lib.configured import configured
-from lib.process import cpu_ns, ends_with_bench
+from .process import configured, cpu_ns, end, ends_with_bench, run
 
 PATIENCE_S = 20
 
@@ -60,8 +58,8 @@ class Host:
 
     def wait(self):
         """Until it serves: the address of its metrics."""
-        end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
             told = self.log()
             found = re.search(r"metrics[^0-9]*(127\.0\.0\.1:\d+)", told)
             if os.path.exists(self.socket) and found:
@@ -91,13 +89,7 @@ class Host:
         return cpu_ns(self.process.pid)
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(10)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+        end(self.process, 10)
         self.errors.close()
 
 
@@ -119,3 +111,41 @@ class Fio:
             raise RuntimeError(f"fio: {errors.strip() or output.strip()}")
         job = json.loads(output[output.index("{"):])["jobs"][0]
         return job
+
+
+def missing():
+    """Why no disk can be mounted here as a file system, or None."""
+    lacks = [] if os.geteuid() == 0 else ["root"]
+    lacks += [path for path in ("/dev/fuse", "/dev/loop-control") if not os.path.exists(path)]
+    return f"no mounts here without {' and '.join(lacks)}" if lacks else None
+
+
+class Mount:
+    """A file as a mounted ext4, past the page cache; unmounted and detached on leaving."""
+
+    def __init__(self, file, at, make=False):
+        self.at = at
+        os.makedirs(at, exist_ok=True)
+        self.device = run("losetup", "--find", "--show", "--direct-io=on", file)
+        try:
+            if make:
+                run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", self.device)
+            run("mount", "-o", "noatime", self.device, at)
+        except BaseException:
+            run("losetup", "--detach", self.device)
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        # What still writes back keeps it busy for a moment.
+        for attempt in range(20):
+            try:
+                run("umount", self.at)
+                break
+            except RuntimeError:
+                if attempt == 19:
+                    raise
+                time.sleep(0.5)
+        run("losetup", "--detach", self.device)

@@ -10,7 +10,7 @@ import threading
 import time
 
 from ..nbd import FLUSH, FUA, READ, STARTTLS, WRITE, Disk, Refused, connect, go, option
-from ..process import ends_with_bench
+from ..process import end, ends_with_bench
 from .scene import NotRun, certify, seconds, took, until
 
 START_S = 20
@@ -57,12 +57,7 @@ class Host:
         return int(re.search(r"nbd=[^ ]*?127\.0\.0\.1:(\d+)", self.said()).group(1))
 
     def end(self):
-        self.process.terminate()
-        try:
-            self.process.wait(15)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        end(self.process, 15)
         self.log.close()
 
 

@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 
-from ..guarded import Guard
+from ..proxy import Guard
 from ..server import Server
 from ..wire import Session
 

@@ -1,6 +1,8 @@
 """Whether each record of a file is in the tables once or in the rejects once: told from the file itself, by nothing of ours.
 
-All fields of each record are cut out of its bytes here (`record.py`) and held against all columns of the rows. A dispatch has to leave its
+All fields of each record are cut out of its bytes here, in the form in which a server prints a row, and held against all columns of the rows:
+text is without the blanks around it, a number without zeroes in front, a decimal without those behind, and a blank time or number is NULL. A
+client in batch mode escapes backslashes, and so does this. A dispatch has to leave its
 source empty, and each row has to be in the table of the day of its `start`.
 """
 import re
@@ -9,11 +11,19 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 
-from . import record
-
 DAY_TABLE = re.compile(r"_(\d{8})$")
 # So many rows that are where they should not be are named.
 NAMED = 3
+# Where each field begins and ends, and what it is.
+FIELDS = (("rectype", 0, 2, "text"), ("seq", 2, 12, "integer"), ("calling", 12, 27, "text"), ("called", 27, 42, "text"),
+          ("imsi", 42, 57, "text"), ("imei", 57, 72, "text"), ("start", 72, 86, "time"), ("answer", 86, 100, "time"),
+          ("end", 100, 114, "time"), ("seconds", 114, 120, "integer"), ("cell", 120, 130, "text"), ("msc", 130, 142, "text"),
+          ("trunk_in", 142, 149, "text"), ("trunk_out", 149, 156, "text"), ("cause", 156, 159, "integer"),
+          ("service", 159, 161, "integer"), ("amount", 161, 171, "decimal"), ("roaming", 171, 172, "text"))
+NAMES = tuple(name for name, *_ in FIELDS)
+START = NAMES.index("start")
+AMOUNT = NAMES.index("amount")
+NUMBERS = tuple(number for number, (*_, kind) in enumerate(FIELDS) if kind == "integer")
 
 
 @dataclass
@@ -43,7 +53,7 @@ class Truth:
             for line in file:
                 text = line.rstrip(b"\n").removesuffix(b"\r")
                 self.offsets.append(offset)
-                self.hashes.append(hash(record.of_record(text)))
+                self.hashes.append(hash(of_record(text)))
                 self.records.append(hash(text))
                 offset += len(line)
 
@@ -70,7 +80,7 @@ class Truth:
         for table, row in rows:
             wanted[hash(row)] -= 1
             day = DAY_TABLE.search(table)
-            if day and row.split(b"\t", record.START + 1)[record.START][:8] != day[1].encode():
+            if day and row.split(b"\t", START + 1)[START][:8] != day[1].encode():
                 verdict.misplaced += 1
                 name(verdict, table, row)
             elif dispatched and not day:
@@ -84,7 +94,7 @@ class Truth:
 def name(verdict, table, row):
     if len(verdict.named) < NAMED:
         fields = row.decode("latin1").split("\t")
-        verdict.named.append(f"seq {fields[1]} of {fields[record.START]} is in {table}")
+        verdict.named.append(f"seq {fields[1]} of {fields[START]} is in {table}")
 
 
 def listed(rejects):
@@ -101,7 +111,7 @@ def listed(rejects):
 def of_tables(desk, tables):
     """All rows of these tables, each with the name of its table."""
     for table in tables:
-        for line in desk.rows(record.select(table)):
+        for line in desk.rows(select(table)):
             yield table, line
 
 
@@ -111,7 +121,7 @@ def of_lines(path):
         for line in file:
             line = line.rstrip(b"\n")
             plain = b"\\;" not in line and b"\\\\" not in line
-            yield path, record.of_fields(line.split(b";") if plain else unescaped(line))
+            yield path, of_fields(line.split(b";") if plain else unescaped(line))
 
 
 def unescaped(line):
@@ -128,3 +138,30 @@ def unescaped(line):
             fields[-1] += byte
         at += 1
     return fields
+
+
+def of_record(record):
+    """The row of a record of fixed width."""
+    return row([record[begin:end].strip(b" ") for _, begin, end, _ in FIELDS], [kind != "text" for *_, kind in FIELDS])
+
+
+def of_fields(fields):
+    """The row of a converted line; its NULL is \\N."""
+    return row([b"" if field == b"\\N" else field for field in fields], [field == b"\\N" for field in fields])
+
+
+def row(fields, nullable):
+    for place in NUMBERS:
+        fields[place] = fields[place] and (fields[place].lstrip(b"0") or b"0")
+    whole, _, rest = fields[AMOUNT].partition(b".")
+    fields[AMOUNT] = fields[AMOUNT] and (whole.lstrip(b"0") or b"0") + b"." + rest.rstrip(b"0")
+    return b"\t".join([field if field or not null else b"NULL" for field, null in zip(fields, nullable)]).replace(b"\\", b"\\\\")
+
+
+def select(table):
+    """The statement whose answer a client prints in that form, with the day of `start` left to the reader."""
+    def column(name, kind):
+        if kind == "time":
+            return f"DATE_FORMAT(`{name}`, '%Y%m%d%H%i%s')"
+        return f"TRIM(TRAILING '0' FROM `{name}`)" if kind == "decimal" else f"`{name}`"
+    return f"SELECT {', '.join(column(name, kind) for name, _, _, kind in FIELDS)} FROM `{table}`"

@@ -8,8 +8,6 @@
 //! live already it does not start. Should two of one name meet later, the younger one falls silent.
 #![forbid(unsafe_code)]
 
-mod alone;
-mod bounded;
 mod carrier;
 mod member;
 pub mod message;
@@ -17,8 +15,7 @@ pub mod nats;
 mod roster;
 pub mod slot;
 
-pub use alone::Alone;
-pub use carrier::{BusError, Carrier, Piece};
+pub use carrier::{Alone, BusError, Carrier, Piece};
 pub use member::Bus;
 #[cfg(any(test, feature = "fixture"))]
 pub use member::patient;

@@ -1,6 +1,6 @@
 //! A member listens before it joins, reports, hears the others, and says when it leaves.
 
-use super::bounded::Bounded;
+use super::carrier::Bounded;
 use super::message;
 use super::roster::Roster;
 use super::{BusError, Carrier, Dropped, Heard, Identity, Message};

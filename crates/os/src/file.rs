@@ -1,4 +1,4 @@
-//! Files and block devices can do more than std has words for: holes, space, locks, direct I/O.
+//! Files, block devices and file systems can do more than std has words for: holes, space, locks, direct I/O, memory that processes share.
 
 use super::check;
 use std::ffi::CString;
@@ -7,6 +7,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU64;
 
 /// Discards a range of a block device.
 const BLKDISCARD: libc::Ioctl = libc::_IO(0x12, 119);
@@ -32,8 +34,6 @@ pub enum Space {
 
 /// Renames a file to a name that nothing has. `AlreadyExists` where something does.
 pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    let name =
-        |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput);
     let (from, to) = (name(from)?, name(to)?);
     // SAFETY: both are strings of C that live through the call.
     let renamed = unsafe {
@@ -153,4 +153,89 @@ pub fn read_cached(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usi
 
 fn whence(place: u64) -> io::Result<libc::off_t> {
     libc::off_t::try_from(place).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+fn name(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+/// Bytes that this user can still write to the file system of `path`.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let path = name(path)?;
+    // SAFETY: statvfs is plain numbers, for which zero is a value; the path ends in a zero byte.
+    unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        match libc::statvfs(path.as_ptr(), &mut found) {
+            0 => Ok(found.f_bavail.saturating_mul(found.f_frsize)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Whether a folder is one of control groups, and not what was mounted over them: there files can be written as well, and limit
+/// nothing.
+pub fn is_control_groups(path: &Path) -> bool {
+    let Ok(path) = name(path) else { return false };
+    // SAFETY: statfs is plain numbers, for which zero is a value; the path ends in a zero byte.
+    let kind = unsafe {
+        let mut found: libc::statfs = std::mem::zeroed();
+        (libc::statfs(path.as_ptr(), &raw mut found) == 0).then_some(found.f_type)
+    };
+    kind == Some(libc::CGROUP_SUPER_MAGIC) || kind == Some(libc::CGROUP2_SUPER_MAGIC)
+}
+
+/// Takes a file system down; one that is in use only when the last user has gone (`lazy`), not shown any more from now.
+pub fn unmount(at: &Path, lazy: bool) -> io::Result<()> {
+    let path = name(at)?;
+    let flags = libc::UMOUNT_NOFOLLOW | if lazy { libc::MNT_DETACH } else { 0 };
+    // SAFETY: the path is a string of C that lives through the call.
+    check(unsafe { libc::umount2(path.as_ptr(), flags) }).map(|_| ())
+}
+
+#[derive(Debug)]
+pub struct SharedWords {
+    at: NonNull<AtomicU64>,
+    words: usize,
+    file: File,
+}
+
+// SAFETY: the memory is only reached through atomics.
+unsafe impl Send for SharedWords {}
+// SAFETY: as above.
+unsafe impl Sync for SharedWords {}
+
+impl SharedWords {
+    /// Of a file that may be read and written and is at least so many words of eight bytes long. Where it becomes shorter
+    /// ([`SharedWords::are_whole`]) no word may be touched any more: that is SIGBUS, which ends the process.
+    pub fn map(file: File, words: usize) -> io::Result<Self> {
+        let bytes = words * size_of::<AtomicU64>();
+        if words == 0 || file.metadata()?.len() < bytes as u64 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is too short"));
+        }
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: a mapping at an address that the kernel chooses, of a descriptor that is open; it is unmapped by Drop alone.
+        let at = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
+        match NonNull::new(at.cast::<AtomicU64>()) {
+            Some(words_at) if at != libc::MAP_FAILED => Ok(Self { at: words_at, words, file }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Whether the file still has them all.
+    pub fn are_whole(&self) -> bool {
+        let bytes = (self.words * size_of::<AtomicU64>()) as u64;
+        self.file.metadata().is_ok_and(|found| found.len() >= bytes)
+    }
+
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is that long, page-aligned, and lives as long as self; any bytes are a valid AtomicU64.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.words) }
+    }
+}
+
+impl Drop for SharedWords {
+    fn drop(&mut self) {
+        // SAFETY: address and length are those of the mapping, and nobody has a reference any more.
+        unsafe { libc::munmap(self.at.as_ptr().cast(), self.words * size_of::<AtomicU64>()) };
+    }
 }

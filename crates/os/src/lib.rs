@@ -5,62 +5,43 @@
 //! does first (`Birth`); CPUs, accounts and counters of the kernel (`cpu`, `usage`, `open_event`); the terminal and the clocks. It knows
 //! nothing of databases.
 
-mod access;
 pub mod address;
-mod alone;
-mod arguments;
-mod background;
-mod buffer;
 mod channel;
 pub mod clock;
 pub mod cpu;
-mod exclusive;
 pub mod file;
-pub mod latest;
 #[cfg(test)]
 #[path = "../../../tests/left_out.rs"]
 mod left_out;
 mod listener;
 mod lock;
-mod mount;
-mod perf;
 mod poller;
 pub mod process;
-mod scheduling;
-mod shared;
 mod socket;
-mod space;
 mod stamp;
-pub mod stop;
 pub mod terminal;
+pub mod thread;
 pub mod tls;
 pub mod tools;
 mod uring;
 pub mod usage;
-mod wake;
 mod whole;
 mod work;
 
-pub use access::{Access, group_id};
-pub use alone::{Birth, alone};
-pub use arguments::change_arguments;
-pub use background::{Background, Until};
-pub use buffer::{ALIGNMENT, Buffer};
 pub use channel::{Cable, Channel};
-pub use exclusive::{exclusive, open_busy};
-pub use listener::Listener;
-pub use lock::{try_lock, unlock};
-pub use mount::unmount;
-pub use perf::open_event;
+pub use file::{SharedWords, free_bytes, is_control_groups, unmount};
+pub use listener::{Access, Listener, group_id};
+pub use lock::{exclusive, open_busy, try_lock, unlock};
 pub use poller::{Interest, Poller, Ready};
-pub use scheduling::wake_promptly;
-pub use shared::SharedWords;
+pub use process::{Birth, alone, change_arguments};
 pub use socket::{Endpoint, PARTS, Socket};
-pub use space::{free_bytes, is_control_groups};
+pub use thread as latest;
+pub use thread as stop;
+pub use thread::{Background, Until, Wake, wake_promptly};
 pub use uring::{Completed, Ring, try_ring};
-pub use wake::Wake;
+pub use usage::open_event;
 pub use whole::{open_own, read_whole, replace};
-pub use work::Work;
+pub use work::{ALIGNMENT, Buffer, Work};
 
 use std::io;
 
@@ -78,25 +59,23 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 /// Asks for as many descriptors as the system allows: every session has two. Where it refuses, sessions
 /// beyond its limit wait to be accepted.
 pub fn allow_descriptors() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is a variable of this function, read and written through the calls alone.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
+    if let Some(most) = descriptors().map(|limit| limit.rlim_max) {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+        // SAFETY: the limit lives through the call, which reads it.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
     }
 }
 
 /// How many descriptors this process may have.
 pub fn open_files() -> u64 {
+    // Where nobody says: the smallest that systems give.
+    descriptors().map_or(256, |limit| limit.rlim_cur)
+}
+
+fn descriptors() -> Option<libc::rlimit> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the limit is a variable of this function, written through the call alone.
-    match unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } {
-        0 => limit.rlim_cur,
-        // The smallest that systems give.
-        _ => 256,
-    }
+    (unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0).then_some(limit)
 }
 
 /// PR_SET_IO_FLUSHER and PR_GET_IO_FLUSHER of linux/prctl.h, which libc has for Android alone.

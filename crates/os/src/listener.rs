@@ -1,12 +1,14 @@
-//! A listener is where clients arrive, at a TCP port or a unix socket.
+//! A listener is where clients arrive, at a TCP port or a unix socket, whose mode and group decide who may connect.
 
+use super::check;
 use super::socket::{Endpoint, Socket};
-use super::{Access, check};
 use crate::address::Address;
-use std::fs;
+use std::ffi::CString;
+use std::fs::{self, Permissions};
 use std::io;
+use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -103,7 +105,7 @@ impl Listener {
     /// Lets every user of the machine connect to a unix socket, whatever the umask, as a database server's own lets
     /// them: who may log in the server says. Who may come near the socket its folder says.
     pub fn open_to_all(&self) -> io::Result<()> {
-        let all = fs::Permissions::from_mode(0o777);
+        let all = Permissions::from_mode(0o777);
         self.file.as_ref().map_or(Ok(()), |file| fs::set_permissions(&file.path, all))
     }
 
@@ -153,6 +155,66 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     };
     let endpoints = Endpoint::resolve(&Address::Unix(path.to_owned()))?;
     if is_socket && endpoints.iter().all(refused) { fs::remove_file(path) } else { Ok(()) }
+}
+
+/// The mode of a socket with a group, where nobody says another.
+const GROUP_MODE: u32 = 0o660;
+/// Room for the entry of a group, whose members stand in it.
+const ENTRY_BYTES: usize = 1 << 20;
+
+/// What the file of a unix socket is like. Where nobody says, as the umask has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Its mode, as 0o660.
+    pub mode: Option<u32>,
+    /// Number of its group.
+    pub group: Option<u32>,
+}
+
+impl Access {
+    fn mode(self) -> Option<u32> {
+        self.mode.or(self.group.map(|_| GROUP_MODE))
+    }
+
+    /// Before the socket has a name: nobody but its owner, until it has its group and its mode.
+    fn close(self, socket: &impl AsRawFd) -> io::Result<()> {
+        match self.mode() {
+            // SAFETY: a system call without pointers.
+            Some(_) => check(unsafe { libc::fchmod(socket.as_raw_fd(), 0o600) }).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Once it has one.
+    fn open(self, path: &Path) -> io::Result<()> {
+        if let Some(group) = self.group {
+            chown(path, None, Some(group))?;
+        }
+        self.mode().map_or(Ok(()), |mode| fs::set_permissions(path, Permissions::from_mode(mode)))
+    }
+}
+
+/// The number of a group of this name; a number is taken as it is.
+pub fn group_id(name: &str) -> io::Result<u32> {
+    if let Ok(number) = name.parse() {
+        // To chown(2) it says that the group stays as it is.
+        let is_none = number == libc::gid_t::MAX;
+        return if is_none { Err(io::Error::other("this number is not a group")) } else { Ok(number) };
+    }
+    let text = CString::new(name)?;
+    // SAFETY: all zeroes are a valid group; pointers of it are not followed.
+    let mut group: libc::group = unsafe { mem::zeroed() };
+    let mut room = vec![0; ENTRY_BYTES];
+    let mut found = ptr::null_mut();
+    // SAFETY: the name is a string of C; the group, the room of that size and the result are variables of this function.
+    let failed = unsafe {
+        libc::getgrnam_r(text.as_ptr(), &raw mut group, room.as_mut_ptr(), room.len(), &raw mut found)
+    };
+    match failed {
+        0 if found.is_null() => Err(io::Error::new(io::ErrorKind::NotFound, "there is no such group")),
+        0 => Ok(group.gr_gid),
+        errno => Err(io::Error::from_raw_os_error(errno)),
+    }
 }
 
 #[cfg(test)]
@@ -210,5 +272,13 @@ mod tests {
         fs::write(&path, "of value").unwrap();
         assert!(at(&path).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "of value");
+    }
+
+    #[test]
+    fn groups_have_numbers_and_unknown_ones_are_told() {
+        assert_eq!(group_id("root").unwrap(), 0);
+        assert_eq!(group_id("107").unwrap(), 107);
+        assert!(group_id("4294967295").is_err(), "chown takes it for no group at all");
+        assert_eq!(group_id("no such group").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

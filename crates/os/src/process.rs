@@ -1,10 +1,15 @@
-//! Other processes can be signalled, seen to have ended, and found by a socket.
+//! Other processes can be signalled, seen to have ended, found by a socket, and told what to do before they become another program.
+//! The command line of this one, which others see, can be changed.
 
 use super::check;
+use crate::cpu::Affinity;
+use std::fs::{self, File};
 use std::io;
 use std::mem::{self, MaybeUninit};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// Sends a signal to the process of this number, whichever that is; false where there is none, or it may not be signalled. Numbers
 /// below 1, which mean several processes, are none.
@@ -48,11 +53,96 @@ pub fn peer_process(stream: &UnixStream) -> io::Result<u32> {
     u32::try_from(who.pid).ok().filter(|pid| *pid > 0).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
+/// What a child does between fork and exec; an error of any step is one of starting it.
+#[derive(Debug, Default)]
+pub struct Birth {
+    /// It begins a session of its own, which no terminal belongs to.
+    pub session: bool,
+    /// The kernel kills it when the thread that started it ends.
+    pub dies_with_us: bool,
+    /// Opened `cgroup.procs` of the control groups that it joins.
+    pub groups: Vec<File>,
+    /// The CPUs that it stays on; `None` for those of its parent.
+    pub affinity: Option<Affinity>,
+}
+
+impl Birth {
+    /// Has what the command starts do so.
+    pub fn of(self, command: &mut Command) {
+        let parent = std::process::id() as i32;
+        // SAFETY: the closure runs between fork and exec and only makes system calls on values prepared before; it
+        // neither allocates nor takes locks.
+        unsafe {
+            command.pre_exec(move || self.happen(parent));
+        }
+    }
+
+    /// In the child, where nothing may be allocated and no lock taken.
+    fn happen(&self, parent: i32) -> io::Result<()> {
+        if self.session {
+            // SAFETY: a system call without arguments.
+            check(unsafe { libc::setsid() })?;
+        }
+        if self.dies_with_us {
+            // SAFETY: system calls of numbers alone.
+            let parent_now = unsafe {
+                check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+                libc::getppid()
+            };
+            // The parent may have died before the signal was set.
+            if parent_now != parent {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+        }
+        for group in &self.groups {
+            // SAFETY: the pointer leads to one byte that lives for ever.
+            check(unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) } as libc::c_int)?;
+        }
+        self.affinity.as_ref().map_or(Ok(()), Affinity::apply)
+    }
+}
+
+/// Has a command run in a group of its own, as Ctrl-C in the terminal is for us, who end it in order; and end with the
+/// thread that starts it at the latest.
+pub fn alone(command: &mut Command) {
+    command.process_group(0);
+    Birth { dies_with_us: true, ..Birth::default() }.of(command);
+}
+
+/// Changes the arguments of this process where everybody can read them; they follow each other, each with a zero byte at its end,
+/// and stay as long as they are. What std has told of them before is a copy.
+///
+/// Call it before there is another thread: where there is one, or where the system does not say where the arguments are, nothing is
+/// changed.
+pub fn change_arguments(change: impl FnOnce(&mut [u8])) {
+    if !is_alone() {
+        return;
+    }
+    let Some((start, length)) = place() else { return };
+    // SAFETY: the kernel says that the arguments of this process stand there. It has one thread, which holds no reference
+    // into them: what was read is a copy. They are never freed.
+    change(unsafe { std::slice::from_raw_parts_mut(start as *mut u8, length) });
+}
+
+fn is_alone() -> bool {
+    fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
+}
+
+/// Where the arguments begin, and how many bytes they are: fields 48 and 49 of proc(5), stat.
+fn place() -> Option<(usize, usize)> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, is field 2 and may hold anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(48 - 3);
+    let start: usize = fields.next()?.parse().ok()?;
+    let end: usize = fields.next()?.parse().ok()?;
+    (start > 0 && end > start).then_some((start, end - start))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::{CommandExt, ExitStatusExt};
-    use std::process::{Child, Command, Stdio};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Stdio};
 
     fn sleeper() -> Child {
         Command::new("sleep").arg("600").stdin(Stdio::null()).process_group(0).spawn().unwrap()
@@ -81,5 +171,15 @@ mod tests {
         assert!([0, -1, i32::MIN].iter().all(|pid| !signal(*pid, 0)));
         assert!([0, 1, u32::MAX].iter().all(|leader| !signal_group(*leader, 0)));
         assert!(has_ended(std::process::id()), "it is no child of ours");
+    }
+
+    #[test]
+    fn beside_other_threads_nothing_is_changed() {
+        std::thread::scope(|scope| {
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            scope.spawn(move || ended.recv());
+            change_arguments(|_| panic!("another thread may read them"));
+            drop(end);
+        });
     }
 }

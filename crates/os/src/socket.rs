@@ -306,7 +306,7 @@ fn owes(info: &libc::tcp_info) -> bool {
 }
 
 /// A message of parts alone.
-fn message(parts: *mut libc::iovec, count: usize) -> libc::msghdr {
+pub(super) fn message(parts: *mut libc::iovec, count: usize) -> libc::msghdr {
     // SAFETY: all zeroes are a valid msghdr: no address, no control data.
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     (message.msg_iov, message.msg_iovlen) = (parts, count);

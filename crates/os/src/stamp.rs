@@ -1,5 +1,6 @@
 //! The kernel can note when bytes came in, so that one who reads them late knows how late.
 
+use super::socket::message;
 use super::{Socket, clock};
 use evenkeel_core::Nanos;
 use std::io;
@@ -27,9 +28,7 @@ impl Socket {
     pub fn receive_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<Nanos>)> {
         let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
         let mut room = [0_u64; ROOM];
-        // SAFETY: all zeroes are a valid msghdr: no address, no control data.
-        let mut message: libc::msghdr = unsafe { mem::zeroed() };
-        (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
+        let mut message = message(&raw mut part, 1);
         message.msg_control = room.as_mut_ptr().cast();
         message.msg_controllen = mem::size_of_val(&room) as _;
         // SAFETY: the message, its part and its room live through the call; the part is the caller's own buffer.

@@ -1,6 +1,12 @@
-//! Tests get damaged text from here: no parser may panic on any of it.
+//! Tests get what kernels have written from here, whole and damaged: no parser may panic on any of it.
 
 use evenkeel_core::random::{Random, Seed};
+
+/// What is captured under this name.
+pub(crate) fn captured(name: &str) -> &'static str {
+    let mut all = include_str!("captured.txt").split("\n=== ");
+    all.find_map(|part| part.strip_prefix(name)?.strip_prefix('\n')).expect("it is captured")
+}
 
 /// Hands `check` a thousand damaged copies of a captured text: cut off, with bytes replaced, lines
 /// doubled, and numbers too large for any type. The seed is fixed, so a failure repeats.

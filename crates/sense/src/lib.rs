@@ -18,7 +18,6 @@ pub mod pages;
 pub mod pressure;
 pub mod sampler;
 pub mod status;
-pub mod switches;
 pub mod throttle;
 pub mod waits;
 
@@ -34,3 +33,4 @@ pub use cpu::{Cgroup, CpuReading, CpuSet, CpuUse, Domain};
 pub use error::SenseError;
 pub use machine::Machine;
 pub use sampler::{Sampler, Schedule, SensePlan, SenseRecord, SenseSample};
+pub use waits as switches;

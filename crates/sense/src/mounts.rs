@@ -76,11 +76,11 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const HYBRID: &str = include_str!("../captured/mountinfo-hybrid");
+    use crate::garbage::{captured, damaged};
 
     fn source_of(path: &str) -> Option<String> {
-        Mount::of(&Mount::parse(HYBRID), Path::new(path)).map(|mount| mount.source.clone())
+        Mount::of(&Mount::parse(captured("mountinfo-hybrid")), Path::new(path))
+            .map(|mount| mount.source.clone())
     }
 
     #[test]
@@ -94,11 +94,11 @@ mod tests {
 
     #[test]
     fn optional_fields_do_not_shift_the_rest() {
-        let mounts = Mount::parse(HYBRID);
+        let mounts = Mount::parse(captured("mountinfo-hybrid"));
         let data = Mount::of(&mounts, Path::new("/var/lib/my data")).expect("mounted");
         assert_eq!((data.device, data.file_system.as_str()), ((254, 16), "xfs"));
         assert_eq!((data.options.as_str(), data.super_options.as_str()), ("rw,noatime", "rw,attr2,inode64"));
-        crate::garbage::damaged(HYBRID, Mount::parse);
+        damaged(captured("mountinfo-hybrid"), Mount::parse);
     }
 
     #[test]

@@ -16,7 +16,6 @@ pub mod relay;
 pub mod response;
 pub mod row;
 pub mod sql;
-pub mod status;
 
 pub use command::Parameter;
 pub use error::{ProtocolError, ServerError};
@@ -24,3 +23,17 @@ pub use login::{Account, CapabilityFlags, Channel, Encryption, Greeting, Login, 
 pub use response::{Completion, Event, Expect, ResponseReader};
 pub use row::{Column, Field, Row};
 pub use sql::{EscapeMode, Template, TemplateError};
+
+/// Status flags of an OK packet.
+pub mod status {
+    /// A transaction is open.
+    pub const IN_TRANSACTION: u16 = 0x0001;
+    /// Statements commit by themselves.
+    pub const AUTOCOMMIT: u16 = 0x0002;
+    /// Another result follows.
+    pub const MORE_RESULTS: u16 = 0x0008;
+    /// Rows are fetched from a cursor.
+    pub const CURSOR_EXISTS: u16 = 0x0040;
+    /// A backslash in a string is a backslash.
+    pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
+}

@@ -4,16 +4,14 @@
 //! with a runtime; it reconnects by itself and then subscribes again. While it is not connected nothing is handed to it,
 //! so that no old reports are carried when it comes back.
 
-mod login;
-
-pub use login::Login;
-
 use super::message::{self, BYTES_MAX};
 use super::{BusError, Carrier, Piece};
 use async_nats::connection::State;
 use async_nats::{Client, ConnectOptions, Event, ServerAddr, Subscriber};
 use futures_util::StreamExt;
-use std::path::PathBuf;
+use std::fmt;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -44,6 +42,69 @@ pub struct Plan {
     pub waits: bool,
 }
 
+/// A member logs in by a file, so that no secret stands in a command line, a log or an error.
+#[derive(Clone, Default)]
+pub enum Login {
+    /// No login is needed.
+    #[default]
+    Open,
+    /// The text of a credentials file: a token signed by the operator, and a key.
+    Credentials(String),
+    /// The seed of a key.
+    Key(String),
+    User(String, String),
+    Token(String),
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open => "Open",
+            Self::Credentials(_) => "Credentials(..)",
+            Self::Key(_) => "Key(..)",
+            Self::User(..) => "User(..)",
+            Self::Token(_) => "Token(..)",
+        })
+    }
+}
+
+impl Login {
+    /// From a file, which says by its form what it is: a credentials file as `nsc` writes it, the seed of a user's key
+    /// (`SU...`), `user:password`, or a token.
+    ///
+    /// # Errors
+    /// It cannot be read, or is empty.
+    pub fn read(path: &Path) -> Result<Self, BusError> {
+        let failed = |error| BusError::Login { path: path.to_owned(), error };
+        let text = std::fs::read_to_string(path).map_err(failed)?;
+        Self::parse(&text).ok_or_else(|| failed(Error::new(ErrorKind::InvalidData, "it is empty")))
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        if text.contains("-----BEGIN NATS USER JWT-----") {
+            return Some(Self::Credentials(text.to_owned()));
+        }
+        let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        let is_key = line.len() == 58 && line.starts_with("SU");
+        Some(match line.split_once(':') {
+            _ if is_key => Self::Key(line.to_owned()),
+            Some((user, password)) => Self::User(user.to_owned(), password.to_owned()),
+            None => Self::Token(line.to_owned()),
+        })
+    }
+
+    fn apply(&self, options: ConnectOptions) -> Result<ConnectOptions, BusError> {
+        let wrong = |_| BusError::Down("the credentials of NATS have an unknown form".to_owned());
+        Ok(match self.clone() {
+            Self::Open => options,
+            Self::Credentials(text) => options.credentials(&text).map_err(wrong)?,
+            Self::Key(seed) => options.nkey(seed),
+            Self::User(user, password) => options.user_and_password(user, password),
+            Self::Token(token) => options.token(token),
+        })
+    }
+}
+
 /// The carrier over a NATS server.
 pub struct Nats {
     outbox: Option<mpsc::Sender<Vec<u8>>>,
@@ -69,7 +130,7 @@ impl Nats {
         let (outbox, reports) = mpsc::channel(OUTBOX);
         let (ready, readiness) = channel();
         let serve = move || {
-            let down = |error: std::io::Error| BusError::Down(format!("no runtime for NATS: {error}"));
+            let down = |error: Error| BusError::Down(format!("no runtime for NATS: {error}"));
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(down);
             // Who waits for the client gets it, or why there is none.
             let answer = |outcome| drop(ready.send(outcome));

@@ -7,9 +7,6 @@ use super::*;
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Report;
 use evenkeel_os::clock::Clock;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::process::Command;
 
 const PERIOD: Nanos = Nanos::from_millis(50);
@@ -80,47 +77,6 @@ fn a_server_that_is_not_there_or_dies_or_stands_still_is_an_error_until_it_is_ba
     until("the server is missed", || exchange(&mut bus, NOW).is_err());
     server.begin();
     until_it_carries(&mut bus);
-}
-
-/// As a server does that takes whoever comes.
-fn welcome(socket: &mut TcpStream) {
-    let info = r#"INFO {"server_id":"x","version":"2.10.0","proto":1,"host":"127.0.0.1","port":1,"max_payload":1024}"#;
-    socket.set_nonblocking(false).unwrap();
-    socket.write_all(format!("{info}\r\n").as_bytes()).unwrap();
-    let mut lines = BufReader::new(socket.try_clone().unwrap()).lines();
-    while !lines.next().unwrap().unwrap().starts_with("PING") {}
-    socket.write_all(b"PONG\r\n").unwrap();
-}
-
-/// The client keeps what has come of a line until it ends, and no option bounds that; that nobody answers its pings does.
-#[test]
-fn a_server_that_sends_a_line_without_an_end_is_given_up_for_another_connection() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let server = std::thread::spawn(move || {
-        let (mut first, _) = listener.accept().unwrap();
-        welcome(&mut first);
-        first.set_nonblocking(true).unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let mut second = None;
-        until("the client comes anew", || {
-            // Whether there is room for it or not.
-            let _ = first.write(&[b'x'; 1_024]);
-            second = listener.accept().ok();
-            second.is_some()
-        });
-        let (mut second, _) = second.unwrap();
-        welcome(&mut second);
-        // With the new connection the old one goes, and what came of the line.
-        until(
-            "the old one is closed",
-            || matches!(first.write(b"x"), Err(error) if error.kind() != ErrorKind::WouldBlock),
-        );
-    });
-    let plan = Plan { servers: vec![format!("nats://127.0.0.1:{port}")], ..Server::absent(&[]).plan("a") };
-    let nats = Nats::open(&plan).unwrap();
-    server.join().unwrap();
-    drop(nats);
 }
 
 #[test]
@@ -251,4 +207,21 @@ fn a_host_name_is_ascii_and_an_error_says_how_another_one_is_written() {
     }
     // A scheme whose hosts the parser itself looks up in tables, which are left out of this build.
     assert!(address("https://bücher.example").is_err());
+}
+
+#[test]
+fn a_file_says_by_its_form_what_it_is_and_nothing_shows_its_secret() {
+    let seed = format!("SU{}", "A".repeat(56));
+    let creds = "-----BEGIN NATS USER JWT-----\nsecret\n------END NATS USER JWT------\n";
+    for (text, form) in [
+        ("\nsecret\n", "Token(..)"),
+        ("me:secret:er\n", "User(..)"),
+        (seed.as_str(), "Key(..)"),
+        (creds, "Credentials(..)"),
+    ] {
+        let login = Login::parse(text).expect("a form");
+        assert_eq!(format!("{login:?}"), form);
+    }
+    assert!(matches!(Login::parse("me:secret:er"), Some(Login::User(_, secret)) if secret == "secret:er"));
+    assert!(Login::parse(" \n").is_none());
 }

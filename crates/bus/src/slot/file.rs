@@ -1,7 +1,6 @@
 //! A slot file is open here: it is read as a whole and written block by block.
 
-use super::layout::{BLOCK, slots_in};
-use super::make;
+use super::make::{self, BLOCK, slots_in};
 use crate::BusError;
 use evenkeel_core::Nanos;
 use evenkeel_os::Buffer;

@@ -1,16 +1,37 @@
-//! Slot files are made whole or not at all, and over nothing that may be somebody's.
+//! A slot file has a header block, and then a block for each member. It is made whole or not at all, and over nothing that may be
+//! somebody's.
 
-use super::layout::{BLOCK, SLOTS_MAX, header};
 use crate::BusError;
+use crate::carrier::SLOTS_MAX;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+pub const BLOCK: usize = 4_096;
+/// The header begins with this; then slots u32, little-endian, and a CRC-32 of both.
+const MAGIC: &[u8; 16] = b"evenkeel slots 1";
 /// Bytes at both ends of a device that have to be zero, besides the slots: what file systems, volume managers and RAID know
 /// their devices by lies there, often behind a first block that is zero.
 const ENDS: u64 = 128 << 10;
+
+/// The bytes of the first block, which says how many slots there are.
+fn header(slots: usize) -> Vec<u8> {
+    let mut block = Vec::with_capacity(BLOCK);
+    block.extend(MAGIC);
+    block.extend((slots as u32).to_le_bytes());
+    block.extend(crc32fast::hash(&block).to_le_bytes());
+    block.resize(BLOCK, 0);
+    block
+}
+
+/// How many slots a first block says that there are; `None` of a block that is no header.
+pub fn slots_in(first: &[u8]) -> Option<usize> {
+    let slots = u32::from_le_bytes(first.get(16..20)?.try_into().ok()?) as usize;
+    let is_header = (1..=SLOTS_MAX).contains(&slots) && first.get(..24)? == &header(slots)[..24];
+    is_header.then_some(slots)
+}
 
 /// Makes a file with as many empty slots where nothing stands; of a block device that is empty, a slot file.
 ///

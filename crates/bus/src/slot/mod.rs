@@ -6,11 +6,10 @@
 //! checksum and is passed over; the next read has it whole.
 
 mod file;
-mod layout;
 mod make;
 
-pub use layout::{BLOCK, SLOTS_MAX};
-pub use make::make;
+pub use super::carrier::SLOTS_MAX;
+pub use make::{BLOCK, make};
 
 use super::message::{Dropped, Message};
 use super::{BusError, Carrier, Piece};
@@ -364,16 +363,5 @@ mod tests {
             assert!(!path.exists());
         }
         assert_eq!(Slots::open(&path, SLOTS_MAX).unwrap().file.slots(), SLOTS_MAX);
-    }
-
-    #[test]
-    fn a_file_system_in_memory_carries_too() {
-        let dir = tempfile::tempdir_in("/dev/shm").unwrap();
-        let path = dir.path().join("slots");
-        let (mut a, mut b) = (Slots::open(&path, 2).unwrap(), Slots::open(&path, 2).unwrap());
-        a.join(&report("a", 1, 1)).unwrap();
-        b.join(&report("b", 1, 1)).unwrap();
-        assert_eq!(heard(&mut a), [Ok("a".to_owned()), Ok("b".to_owned())]);
-        assert_eq!(a.note().is_some(), !a.file.is_direct());
     }
 }

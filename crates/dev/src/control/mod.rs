@@ -1,7 +1,7 @@
 //! The guard's controllers on a virtual clock, and a peer that they are compared with.
 //!
 //! [`simulation`] runs a controller with clients and a plant; [`trial`] judges it on random plants
-//! (docs/decisions/0003), [`steps`] after steps of the number of clients. [`aimd`] is the peer.
+//! (decision 3 of docs/decisions.md), [`steps`] after steps of the number of clients. [`aimd`] is the peer.
 
 pub mod aimd;
 #[cfg(test)]

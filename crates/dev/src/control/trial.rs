@@ -1,4 +1,4 @@
-//! How a controller is judged on a plant, as docs/decisions/0003 lays down.
+//! How a controller is judged on a plant, as decision 3 of docs/decisions.md lays down.
 
 use super::simulation::{Load, Scenario, simulate};
 use crate::plant::{Distribution, SHIFT_HALVES, TICK_S, random_plant};

@@ -1,5 +1,5 @@
 //! The plants that controllers are judged on, drawn by a seed. Their distribution was settled before any controller was
-//! written; docs/decisions/0003-plants-before-controllers.md has the reasons.
+//! written; decision 3 of docs/decisions.md has the reasons.
 
 use super::wobble::TICK_S;
 use super::{Curve, Fall, Plant, Rise, Shift, Wobble};

@@ -135,10 +135,8 @@ fn folder(mount: &Mount, group: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::garbage::{captured, damaged};
     use std::fs;
-
-    const MOUNTS_V1: &str = include_str!("../../captured/mountinfo-hybrid");
-    const MOUNTS_V2: &str = include_str!("../../captured/mountinfo-v2");
 
     #[test]
     fn a_quota_is_a_number_of_cpus() {
@@ -150,12 +148,12 @@ mod tests {
 
     #[test]
     fn the_group_of_a_process_is_found_under_its_mounts() {
-        let mounts = Mount::parse(MOUNTS_V1);
+        let mounts = Mount::parse(captured("mountinfo-hybrid"));
         let groups = "5:cpuset:/\n4:memory:/m\n2:cpu,cpuacct:/db/one\n0::/unified/x\n";
         let v1 = Cgroup::V1 { cpu: Some("/sys/fs/cgroup/cpu,cpuacct/db/one".into()) };
         assert_eq!(Cgroup::find(groups, &mounts), Some(v1));
         let v2 = Cgroup::V2 { path: "/sys/fs/cgroup/system.slice/mariadb.service".into() };
-        let mounts = Mount::parse(MOUNTS_V2);
+        let mounts = Mount::parse(captured("mountinfo-v2"));
         assert_eq!(Cgroup::find("0::/system.slice/mariadb.service\n", &mounts), Some(v2));
         assert_eq!(Cgroup::find("0::/x\n", &[]), None);
         assert_eq!(Cgroup::find("", &mounts), None);
@@ -178,8 +176,8 @@ mod tests {
 
     #[test]
     fn no_damaged_text_panics() {
-        crate::garbage::damaged("150000 100000", parse_max);
-        let mounts = Mount::parse(MOUNTS_V1);
-        crate::garbage::damaged("2:cpu,cpuacct:/db\n0::/u\n", |text| Cgroup::find(text, &mounts));
+        damaged("150000 100000", parse_max);
+        let mounts = Mount::parse(captured("mountinfo-hybrid"));
+        damaged("2:cpu,cpuacct:/db\n0::/u\n", |text| Cgroup::find(text, &mounts));
     }
 }

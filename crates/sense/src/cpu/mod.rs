@@ -191,6 +191,7 @@ pub(crate) fn online() -> Option<CpuSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::garbage::{captured, damaged};
 
     fn reading(busy: u64, user: Option<u64>) -> CpuReading {
         CpuReading {
@@ -248,12 +249,10 @@ mod tests {
     }
 
     const TICK: Nanos = Nanos::from_millis(10);
-    const LINUX_6: &str = include_str!("../../captured/stat-6.18");
-    const LINUX_4: &str = include_str!("../../captured/stat-4.19");
 
     #[test]
     fn the_whole_machine_is_its_first_line() {
-        let host = StatFile::parse(LINUX_6, TICK).host().expect("a host");
+        let host = StatFile::parse(captured("stat-6.18"), TICK).host().expect("a host");
         assert_eq!(host.capacity, 2.0);
         assert_eq!(host.busy, Nanos::from_millis(10 * (36001 + 13614 + 470)));
         assert_eq!(host.steal, Some(Nanos::from_millis(22170)));
@@ -263,7 +262,7 @@ mod tests {
 
     #[test]
     fn time_of_guests_is_not_counted_twice() {
-        let host = StatFile::parse(LINUX_4, TICK).host().expect("a host");
+        let host = StatFile::parse(captured("stat-4.19"), TICK).host().expect("a host");
         let ticks = 10132153 + 290696 + 3084719 + 2345 + 25195;
         assert_eq!(host.busy, text::times(ticks, TICK));
         assert_eq!(host.capacity, 4.0);
@@ -271,7 +270,7 @@ mod tests {
 
     #[test]
     fn some_cpus_are_the_sum_of_their_lines() {
-        let file = StatFile::parse(LINUX_4, TICK);
+        let file = StatFile::parse(captured("stat-4.19"), TICK);
         let some = file.some(&"1,3,700".parse().expect("a set")).expect("two of them run");
         assert_eq!(some.capacity, 2.0);
         assert_eq!(some.user, Some(text::times(2583061 + 2493861, TICK)));
@@ -287,8 +286,8 @@ mod tests {
 
     #[test]
     fn no_damaged_text_panics() {
-        for text in [LINUX_6, LINUX_4] {
-            crate::garbage::damaged(text, |text| {
+        for text in [captured("stat-6.18"), captured("stat-4.19")] {
+            damaged(text, |text| {
                 let file = StatFile::parse(text, TICK);
                 (file.host(), file.some(&"0-1".parse().expect("a set")))
             });

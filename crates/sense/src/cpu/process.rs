@@ -187,26 +187,24 @@ impl fmt::Display for CpuSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const LINUX_6: &str = include_str!("../../captured/pid-stat-6.18");
-    const ODD_NAME: &str = include_str!("../../captured/pid-stat-odd-name");
+    use crate::garbage::{captured, damaged};
 
     #[test]
     fn columns_are_found_behind_the_name() {
         let expected = ProcessStat { state: 'S', user: 48123, system: 20345, threads: 37, start: 109155 };
-        assert_eq!(ProcessStat::parse(LINUX_6), Some(expected));
+        assert_eq!(ProcessStat::parse(captured("pid-stat-6.18")), Some(expected));
     }
 
     #[test]
     fn a_name_may_contain_spaces_and_parentheses() {
-        let stat = ProcessStat::parse(ODD_NAME).expect("a process");
+        let stat = ProcessStat::parse(captured("pid-stat-odd-name")).expect("a process");
         assert_eq!((stat.state, stat.user, stat.system, stat.threads), ('R', 7, 3, 2));
-        crate::garbage::damaged(ODD_NAME, ProcessStat::parse);
+        damaged(captured("pid-stat-odd-name"), ProcessStat::parse);
     }
 
     #[test]
     fn without_a_clock_ticks_have_to_do() {
-        let stat = ProcessStat::parse(ODD_NAME).expect("a process");
+        let stat = ProcessStat::parse(captured("pid-stat-odd-name")).expect("a process");
         let reading = reading(&stat, None, Nanos::from_millis(10), 2.0).expect("a reading");
         assert_eq!((reading.busy, reading.resolution), (Nanos::from_millis(100), Nanos::from_millis(10)));
     }
@@ -227,6 +225,6 @@ mod tests {
             let error = text.parse::<CpuSet>().expect_err(text);
             assert!(error.to_string().contains(text), "{error}");
         }
-        crate::garbage::damaged("0-3,8,10-11", |text| text.parse::<CpuSet>());
+        damaged("0-3,8,10-11", |text| text.parse::<CpuSet>());
     }
 }

@@ -8,7 +8,6 @@
 
 mod dictionary;
 mod format;
-mod held;
 mod read;
 mod source;
 mod tally;
@@ -17,9 +16,8 @@ mod whole;
 
 pub use dictionary::{IndexName, Names};
 pub use format::Format;
-pub use held::holder;
 pub use read::read;
-pub use source::PagesError;
+pub use source::{PagesError, holder};
 pub use tally::{Broken, FILLS, Fault, IndexLayout, RangeCost, Tablespace};
 
 // Kinds of pages, counted under the names that innochecksum's summary has.

@@ -5,7 +5,7 @@ use crate::cpu::{CpuReading, CpuSet, CpuUse, Domain, StatFile};
 use crate::disk::{Device, DeviceIo, ProcessIo};
 use crate::error::SenseError;
 use crate::pressure::{Pressure, Stalled};
-use crate::switches::SwitchesReading;
+use crate::waits::SwitchesReading;
 use crate::{pressure, text};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::{Clock, process_cpu};

@@ -1,6 +1,6 @@
 //! Whole samplers, in runs of at most two seconds.
 
-use crate::process::{Busy, eventually, found};
+use super::{Busy, eventually, found};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_sense::{Domain, Sampler, SensePlan, SenseRecord, SenseSample};

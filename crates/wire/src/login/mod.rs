@@ -3,21 +3,17 @@
 //! The caller moves bytes; the state machine says what to send, when to start TLS, and when the session is
 //! there: greeting -> (TLS) -> answer -> (switch of plugin, more data) -> OK.
 
-mod capabilities;
 mod packets;
 mod plugin;
-mod proof;
-mod public_key;
 
 use crate::bytes::Reader;
 use crate::error::{ProtocolError, ServerError};
 use crate::packet::PacketReader;
 use crate::{packet, response};
-pub use capabilities::CapabilityFlags;
+pub use packets::CapabilityFlags;
 use packets::Hello;
 use plugin::Answer;
-pub use plugin::LoginError;
-pub use public_key::PublicKeyError;
+pub use plugin::{LoginError, PublicKeyError};
 
 /// Largest packet of a login; a public key has about 500 bytes.
 const PACKET_MAX: usize = 64 << 10;

@@ -1,5 +1,6 @@
 //! Logins against a server played here, packet by packet.
 
+use super::plugin::{mask, xor};
 use super::*;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -76,7 +77,7 @@ fn a_native_password_is_proved_by_its_published_scramble() {
     let mut login = login("G!er2h7", Channel::Network, Encryption::Never);
     let (step, answer) = feed(&mut login, &greeting(all(), "mysql_native_password")).unwrap();
     assert_eq!(step, LoginStep::Continue);
-    let proof = proof::native(NONCE, b"G!er2h7");
+    let proof = plugin::native(NONCE, b"G!er2h7");
     let tail = [b"me\0\x14", &proof[..], b"shop\0mysql_native_password\0"].concat();
     assert_eq!(answer[32..], tail);
     assert_eq!(feed(&mut login, &packet(2, OK)).unwrap().0, LoginStep::Done);
@@ -91,7 +92,7 @@ fn an_account_of_another_plugin_is_switched_to_it() {
     feed(&mut login, &greeting(all(), "something_new")).unwrap();
     let request = [b"\xfemysql_native_password\0", &NONCE[..], &[0]].concat();
     let (_, answer) = feed(&mut login, &packet(2, &request)).unwrap();
-    assert_eq!(answer, proof::native(NONCE, b"secret"));
+    assert_eq!(answer, plugin::native(NONCE, b"secret"));
     assert_eq!(feed(&mut login, &packet(4, OK)).unwrap().0, LoginStep::Done);
 }
 
@@ -114,7 +115,7 @@ fn a_zero_at_the_end_of_the_random_bytes_of_ed25519_is_one_of_them() {
 fn caching_sha2_with_a_warm_cache_sends_the_scramble_alone() {
     let mut login = login("secret", Channel::Network, Encryption::Never);
     let (_, answer) = feed(&mut login, &greeting(all(), "caching_sha2_password")).unwrap();
-    let proof = proof::caching_sha2(NONCE, b"secret");
+    let proof = plugin::caching_sha2(NONCE, b"secret");
     assert!(answer.windows(32).any(|part| part == proof));
     assert_eq!(feed(&mut login, &packet(2, &[1, 3])).unwrap(), (LoginStep::Continue, vec![]));
     assert_eq!(feed(&mut login, &packet(3, OK)).unwrap().0, LoginStep::Done);
@@ -162,15 +163,6 @@ fn decrypt(encrypted: &[u8]) -> Vec<u8> {
     assert_eq!(data[..20], Sha1::digest([])[..]);
     let start = 21 + data[20..].iter().position(|&byte| byte == 1).unwrap();
     data[start..].to_vec()
-}
-
-fn mask(seed: &[u8], length: usize) -> Vec<u8> {
-    let blocks = (0_u32..).flat_map(|block| Sha1::digest([seed, &block.to_be_bytes()].concat()).to_vec());
-    blocks.take(length).collect()
-}
-
-fn xor(left: &[u8], right: &[u8]) -> Vec<u8> {
-    left.iter().zip(right).map(|(left, right)| left ^ right).collect()
 }
 
 #[test]
@@ -227,6 +219,6 @@ proptest! {
     fn a_damaged_key_never_panics(at: prop::sample::Index, value: u8) {
         let mut key = KEY_X509.as_bytes().to_vec();
         *at.get_mut(&mut key) = value;
-        let _ = public_key::encrypt(b"secret", &key);
+        let _ = plugin::encrypt(b"secret", &key);
     }
 }

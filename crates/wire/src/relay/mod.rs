@@ -10,13 +10,11 @@
 mod command;
 mod frame;
 pub mod hello;
-mod kind;
 mod proxy;
 mod query;
 mod reply;
 
-pub use command::{Command, CommandReader, HEAD_MAX, Step};
-pub use kind::{CommandKind, Expect};
+pub use command::{Command, CommandKind, CommandReader, Expect, HEAD_MAX, Step};
 pub use proxy::put_proxy_header;
 pub use query::{Dialect, sql};
 pub use reply::{PENDING_MAX, Reply, ReplyReader};

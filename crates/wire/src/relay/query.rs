@@ -1,7 +1,6 @@
 //! The SQL text in a command.
 
-use super::command::Command;
-use super::kind::CommandKind;
+use super::command::{Command, CommandKind};
 use crate::bytes::Reader;
 
 /// The text of a query or a preparation as far as the head of the command shows it; `None` for other

@@ -1,10 +1,11 @@
 //! What a server sends back, in whatever pieces it arrives: where each reply ends, and how.
 
+use super::command::{CommandKind, Expect};
 use super::frame::Frame;
-use super::kind::{CommandKind, Expect};
 use super::query::Dialect;
 use crate::bytes::Reader;
 use crate::error::ProtocolError;
+use crate::response::{parse_ok, parse_prepared};
 use crate::status;
 use std::collections::VecDeque;
 
@@ -289,8 +290,8 @@ impl ReplyReader {
 
     fn read_ok(&mut self) -> Found {
         self.rows = 0;
-        let (affected, status) = ok(self.frame.head())?;
-        Ok(Some(self.result(affected, status)))
+        let ok = parse_ok(self.frame.head())?;
+        Ok(Some(self.result(ok.affected_rows, ok.status)))
     }
 
     /// The end of rows: an OK packet in the new style, an end packet of five bytes in the old.
@@ -298,7 +299,7 @@ impl ReplyReader {
         let head = self.frame.head();
         let (affected, status) = match self.frame.length() {
             5 => (0, old_end(head)?),
-            _ if self.dialect.deprecate_eof() => ok(head)?,
+            _ if self.dialect.deprecate_eof() => parse_ok(head).map(|ok| (ok.affected_rows, ok.status))?,
             _ => return Err(ProtocolError::Malformed("end of rows")),
         };
         Ok(Some(self.result(affected, status)))
@@ -313,12 +314,7 @@ impl ReplyReader {
     }
 
     fn read_prepared(&mut self) -> Found {
-        let mut reader = Reader(self.frame.head());
-        reader.u8();
-        let (statement, columns, parameters) = match (reader.u32(), reader.u16(), reader.u16()) {
-            (Some(statement), Some(columns), Some(parameters)) => (statement, columns, parameters),
-            _ => return Err(ProtocolError::Malformed("answer to a preparation")),
-        };
+        let (statement, columns, parameters) = parse_prepared(self.frame.head())?;
         match parameters {
             0 => Ok(self.after_definitions(Then::Columns { statement, columns })),
             parameters => {
@@ -343,17 +339,6 @@ impl ReplyReader {
             _ => Err(ProtocolError::Malformed("error packet")),
         }
     }
-}
-
-fn ok(head: &[u8]) -> Result<(u64, u16), ProtocolError> {
-    let mut reader = Reader(head);
-    let mut parse = || {
-        reader.u8()?;
-        let affected = reader.number()?;
-        reader.number()?;
-        Some((affected, reader.u16()?))
-    };
-    parse().ok_or(ProtocolError::Malformed("OK packet"))
 }
 
 /// Flags of an old-style end packet.

@@ -83,7 +83,7 @@ pub(super) fn parse_end(payload: &[u8], deprecate_eof: bool) -> Result<Completio
     }
 }
 
-pub(super) fn parse_prepared(payload: &[u8]) -> Result<(u32, u16, u16), ProtocolError> {
+pub(crate) fn parse_prepared(payload: &[u8]) -> Result<(u32, u16, u16), ProtocolError> {
     let mut reader = Reader(payload);
     let mut parse = || {
         reader.u8()?;

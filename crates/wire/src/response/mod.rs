@@ -4,19 +4,17 @@
 //! of one that arrives in pieces only the first [`HEAD_BYTES`] are kept, unless its row is captured. Rows
 //! that nobody captures are counted and skipped: no allocation, no copy.
 
-mod columns;
 mod event;
 mod packets;
 
 use crate::bytes::Reader;
 use crate::error::{ProtocolError, ServerError};
 use crate::packet::{HEADER_BYTES, PAYLOAD_MAX};
-use crate::row::Row;
+use crate::row::{Column, Row};
 use crate::status;
-use columns::Columns;
-pub(crate) use event::parse_ok;
+use event::parse_end;
 pub use event::{Completion, Event, Expect};
-use event::{parse_end, parse_prepared};
+pub(crate) use event::{parse_ok, parse_prepared};
 pub use packets::HEAD_BYTES;
 
 /// Most columns of a result whose rows are captured; the server's own limit.
@@ -296,6 +294,42 @@ impl ResponseReader {
         let more = status & status::MORE_RESULTS != 0;
         self.state = if more { State::First } else { State::Done };
     }
+}
+
+/// Bytes kept of a column's name: the 256 characters that a server itself keeps.
+const NAME_MAX: usize = 1024;
+
+/// The columns of rows that are captured.
+#[derive(Debug, Default)]
+struct Columns {
+    all: Vec<Column>,
+    names: Option<Vec<String>>,
+}
+
+impl Columns {
+    fn clear(&mut self) {
+        self.all.clear();
+        self.names.iter_mut().for_each(Vec::clear);
+    }
+
+    /// One more, by its definition.
+    fn push(&mut self, definition: &[u8]) -> Result<(), ProtocolError> {
+        self.all.push(Column::parse(definition)?);
+        if let Some(names) = &mut self.names {
+            names.push(name(definition).ok_or(ProtocolError::Malformed("column definition"))?);
+        }
+        Ok(())
+    }
+}
+
+/// The name of a column, cut where no server's is longer; before it stand catalogue, schema, and both names of the table.
+fn name(definition: &[u8]) -> Option<String> {
+    let mut reader = Reader(definition);
+    for _ in 0..4 {
+        reader.string()?;
+    }
+    let name = reader.string()?;
+    Some(String::from_utf8_lossy(&name[..name.len().min(NAME_MAX)]).into_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::bytes::{put_number, put_string};
 use crate::packet;
-use crate::row::{Column, Field};
+use crate::row::Field;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -5,7 +5,7 @@
 //!
 //! - One limit is in use, and another one is tried beside it, in turns where the drain between them is short. It comes into
 //!   use if `Phi` is higher there, and never otherwise. As the range of limits is finite, no curve `X` can make it go in
-//!   circles (docs/decisions/0004 has the argument).
+//!   circles (decision 4 of docs/decisions.md has the argument).
 //! - Which limit is tried: see `Offset`. A step that was good is followed by a longer one the same way. Upwards a step at most
 //!   doubles the limit, and none leads beyond a limit that was far worse. From a high initial limit it goes down by sixteenths.
 //! - How sure it has to be: a test is looked at every tick (`evidence`) and ends as soon as the sign of the difference is clear,

@@ -7,7 +7,7 @@
 //! act twice. For the same reason windows have to be filled: filled to `g` of themselves they rest at `g L`. Where the latency
 //! grows with `O` with an elasticity `e` (`R ~ O^e`, 0 below saturation, 1 at it), the error of ln W shrinks by `1 - g e` a
 //! period: in one period at saturation, without overshoot for `g e <= 1` and stable up to `g e < 2`.
-//! docs/decisions/0005 has the argument.
+//! decision 5 of docs/decisions.md has the argument.
 //!
 //! - *Shares.* W is divided among all disks by [`divide`]: shares times their host's latency over the mean ([`paths`]), because
 //!   what a window gives of the device is window over latency; capped by what each uses. What nobody wants goes to all by shares.

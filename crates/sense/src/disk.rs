@@ -1,12 +1,10 @@
 //! Disk I/O is counted for a process, and for the device that holds a path.
 
-mod device;
-
-pub use device::Device;
-pub(crate) use device::existing;
-
+use crate::mounts::Mount;
 use crate::text::{self, rise};
 use evenkeel_core::Nanos;
+use std::os::linux::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 /// Bytes that a process had the disks move: a reading since its start, or the difference of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,7 +68,7 @@ impl DeviceIo {
     /// Whole disks by name, `limit` of them at most: no partitions, nothing in memory, and nothing that stands on other
     /// disks (dm, md, loop) and so would count their I/Os twice.
     pub fn whole_disks(limit: usize) -> Vec<(String, Self)> {
-        let is_disk = |name: &str| std::path::Path::new("/sys/block").join(name).is_dir();
+        let is_disk = |name: &str| Path::new("/sys/block").join(name).is_dir();
         let disks = Self::all(&text::read("/proc/diskstats").unwrap_or_default(), is_disk);
         disks.into_iter().take(limit).collect()
     }
@@ -128,17 +126,89 @@ pub fn stands_alone(name: &str) -> bool {
     !["dm-", "md", "loop", "ram", "zram", "sr", "fd", "nbd"].iter().any(|kind| name.starts_with(kind))
 }
 
+/// A block device: a disk, a partition, a logical volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Major and minor number.
+    pub number: (u32, u32),
+    /// `vda1`, `dm-0` ...
+    pub name: String,
+    /// Whether the kernel takes it for one that turns. A hypervisor may hide the truth.
+    pub rotational: Option<bool>,
+}
+
+impl Device {
+    /// The device that holds a path (or would: of what does not exist, the nearest folder above).
+    /// `None` where no single one does: tmpfs, overlay, NFS, ZFS, a btrfs whose device cannot be seen.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let path = existing(path)?;
+        let number = split(std::fs::metadata(&path).ok()?.st_dev());
+        Self::find(number).or_else(|| Self::find(source_of(&path, &Mount::all())?))
+    }
+
+    /// Number of the disk that it is, or is a partition of: the kernel holds back whole disks alone.
+    pub fn whole(&self) -> (u32, u32) {
+        let folder = PathBuf::from(format!("/sys/dev/block/{}:{}", self.number.0, self.number.1));
+        let Ok(folder) = folder.canonicalize() else { return self.number };
+        if !folder.join("partition").exists() {
+            return self.number;
+        }
+        let above = folder.parent().and_then(|disk| text::read_line(disk.join("dev")));
+        let number = above.as_deref().and_then(|text| text.split_once(':'));
+        number
+            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+            .unwrap_or(self.number)
+    }
+
+    /// A device by its number; major 0 is never one.
+    fn find(number: (u32, u32)) -> Option<Self> {
+        let folder = PathBuf::from(format!("/sys/dev/block/{}:{}", number.0, number.1));
+        let folder = folder.canonicalize().ok().filter(|_| number.0 != 0)?;
+        let name = folder.file_name()?.to_string_lossy().into_owned();
+        Some(Self { number, name, rotational: rotational(&folder) })
+    }
+}
+
+/// The path itself or the nearest folder above it that exists, without symbolic links.
+pub(crate) fn existing(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    path.ancestors().find_map(|path| path.canonicalize().ok())
+}
+
+/// Of a file system that numbers its own devices (btrfs), the device file that was mounted.
+fn source_of(path: &Path, mounts: &[Mount]) -> Option<(u32, u32)> {
+    let source = Path::new(&Mount::of(mounts, path)?.source);
+    if !source.starts_with("/dev") {
+        return None;
+    }
+    Some(split(std::fs::metadata(source).ok()?.st_rdev()))
+}
+
+/// Major and minor out of the kernel's packed number.
+fn split(device: u64) -> (u32, u32) {
+    (libc::major(device), libc::minor(device))
+}
+
+/// The flag is in the folder of the disk, which for a partition is the one above.
+fn rotational(folder: &Path) -> Option<bool> {
+    let flag = |folder: &Path| text::read_line(folder.join("queue/rotational"));
+    let flag = flag(folder).or_else(|| flag(folder.parent()?))?;
+    match flag.as_str() {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const PROCESS: &str = include_str!("../../captured/pid-io");
-    const LINUX_6: &str = include_str!("../../captured/diskstats-6.18");
-    const LINUX_4: &str = include_str!("../../captured/diskstats-4.9");
+    use crate::garbage::{captured, damaged};
+    use crate::left_out::left_out;
 
     #[test]
     fn a_process_tells_what_reached_the_disks() {
-        let io = ProcessIo::parse(PROCESS).expect("a reading");
+        let io = ProcessIo::parse(captured("pid-io")).expect("a reading");
         let expected = ProcessIo { read_bytes: 323932160, write_bytes: 3239321 };
         assert_eq!(io, expected);
         assert_eq!(io.since(&io), Some(ProcessIo::default()));
@@ -147,28 +217,29 @@ mod tests {
 
     #[test]
     fn a_device_and_its_partition_have_lines_of_their_own() {
-        let disk = DeviceIo::parse(LINUX_6, (254, 0)).expect("a disk");
+        let disk = DeviceIo::parse(captured("diskstats-6.18"), (254, 0)).expect("a disk");
         assert_eq!((disk.reads, disk.read_bytes), (83209, 7803282 * 512));
         assert_eq!((disk.write_time, disk.busy), (Nanos::from_millis(121076), Nanos::from_millis(42668)));
-        let partition = DeviceIo::parse(LINUX_6, (254, 1)).expect("a partition");
+        let partition = DeviceIo::parse(captured("diskstats-6.18"), (254, 1)).expect("a partition");
         assert_eq!(partition.writes, 16980);
-        assert_eq!(DeviceIo::parse(LINUX_6, (9, 9)), None);
+        assert_eq!(DeviceIo::parse(captured("diskstats-6.18"), (9, 9)), None);
     }
 
     #[test]
     fn fewer_columns_of_older_kernels_are_enough() {
-        let disk = DeviceIo::parse(LINUX_4, (8, 0)).expect("a disk");
+        let disk = DeviceIo::parse(captured("diskstats-4.9"), (8, 0)).expect("a disk");
         assert_eq!(disk.reads, 71202);
-        let mapped = DeviceIo::parse(LINUX_4, (253, 0)).expect("a logical volume");
+        let mapped = DeviceIo::parse(captured("diskstats-4.9"), (253, 0)).expect("a logical volume");
         assert_eq!(mapped.write_bytes, 9013312 * 512);
         assert_eq!(DeviceIo::parse("   8 1 sda1 100 200 300 400\n", (8, 1)), None);
-        crate::garbage::damaged(PROCESS, ProcessIo::parse);
-        crate::garbage::damaged(LINUX_6, |text| DeviceIo::parse(text, (254, 0)));
+        damaged(captured("pid-io"), ProcessIo::parse);
+        damaged(captured("diskstats-6.18"), |text| DeviceIo::parse(text, (254, 0)));
     }
 
     #[test]
     fn whole_disks_are_those_that_stand_on_no_others() {
-        let disks = DeviceIo::all(LINUX_6, |name| name == "vda" || name.starts_with("loop"));
+        let disks =
+            DeviceIo::all(captured("diskstats-6.18"), |name| name == "vda" || name.starts_with("loop"));
         let names: Vec<&str> = disks.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["vda"]);
         assert_eq!(disks[0].1.reads, 83209);
@@ -180,5 +251,30 @@ mod tests {
         let at = |millis| DeviceIo { busy: Nanos::from_millis(millis), ..Default::default() };
         let wrapped = at(4).since(&at((1 << 32) - 6)).expect("a difference");
         assert_eq!(wrapped.busy, Nanos::from_millis(10));
+    }
+
+    #[test]
+    fn what_does_not_exist_is_looked_up_above() {
+        assert_eq!(existing(Path::new("/proc/no such/folder")), Some("/proc".into()));
+        assert_eq!(existing(Path::new("/")), Some("/".into()));
+        assert_eq!(existing(Path::new("")), None);
+    }
+
+    #[test]
+    fn the_device_of_a_folder_is_in_diskstats_or_not_available() {
+        let Some(device) = Device::of_path(Path::new("/")) else {
+            return left_out("the folder / is on no device of this machine");
+        };
+        assert!(!device.name.is_empty() && device.number.0 > 0);
+        assert!(DeviceIo::read(device.number).is_some(), "{device:?}");
+    }
+
+    #[test]
+    fn the_source_of_a_mount_counts_only_where_it_is_a_device_file() {
+        let mount =
+            |source: &str| vec![Mount::parse(&format!("1 1 0:50 / / rw - overlay {source} rw")).remove(0)];
+        assert_eq!(source_of(Path::new("/x"), &mount("overlay")), None);
+        assert_eq!(source_of(Path::new("/x"), &mount("/dev/no such")), None);
+        assert_eq!(source_of(Path::new("/x"), &mount("/dev/null")), Some((1, 3)));
     }
 }

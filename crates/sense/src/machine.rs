@@ -178,6 +178,7 @@ fn model(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::garbage::{captured, damaged};
 
     #[test]
     fn this_machine_tells_what_every_linux_tells() {
@@ -189,18 +190,15 @@ mod tests {
         assert_eq!(Machine::read(None).storage, None);
     }
 
-    const AMD: &str = include_str!("../../captured/cpuinfo-x86");
-    const ARM: &str = include_str!("../../captured/cpuinfo-arm64");
-
     #[test]
     fn an_architecture_with_names_gives_the_name() {
-        assert_eq!(model(AMD).as_deref(), Some("AMD EPYC 7763 64-Core Processor"));
+        assert_eq!(model(captured("cpuinfo-x86")).as_deref(), Some("AMD EPYC 7763 64-Core Processor"));
     }
 
     #[test]
     fn an_architecture_without_names_gives_numbers() {
-        assert_eq!(model(ARM).as_deref(), Some("ARM implementer 0x41 part 0xd0c"));
+        assert_eq!(model(captured("cpuinfo-arm64")).as_deref(), Some("ARM implementer 0x41 part 0xd0c"));
         assert_eq!(model(""), None);
-        crate::garbage::damaged(AMD, model);
+        damaged(captured("cpuinfo-x86"), model);
     }
 }

@@ -1,1 +1,0 @@
-"""Attacks on a guard from outside, by what they come through; `scene` is what all of them need."""

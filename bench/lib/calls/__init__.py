@@ -1,1 +1,0 @@
-"""What `bench/cdr` is made of: a private server, the truth about a file, kills, rates and planted faults."""
