@@ -5,9 +5,8 @@
 //! geometric means.
 
 use super::CONFIDENCE;
-use super::chi_square::chi_square_quantile;
 use super::mean::{Estimate, Sample};
-use super::special::{beta_i, halved};
+use super::special::{beta_i, chi_square_quantile, halved};
 use super::student::student_quantile;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
