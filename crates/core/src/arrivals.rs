@@ -4,7 +4,6 @@
 
 use crate::random::{Random, Seed};
 use crate::time::Nanos;
-use std::fmt;
 
 /// The scheduled instants of an open load, counted from the start of the phase, never falling.
 pub trait Arrivals: Send {
@@ -66,16 +65,9 @@ impl ExactSum {
 /// generator needs to send one request.
 pub const RATE_MAX: f64 = 1e7;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("arrival rate {0} is not above 0 and at most {RATE_MAX} per second")]
 pub struct RateError(pub f64);
-
-impl fmt::Display for RateError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "arrival rate {} is not above 0 and at most {RATE_MAX} per second", self.0)
-    }
-}
-
-impl std::error::Error for RateError {}
 
 /// The rate itself, per second, where it is one that arrivals can have.
 pub fn check_rate(rate: f64) -> Result<f64, RateError> {

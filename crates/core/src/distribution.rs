@@ -1,7 +1,6 @@
 //! Distributions of parameters: which row, which item, which statement.
 
 use crate::random::Random;
-use std::fmt;
 
 /// `NURand(A, x, y) = ((rand(0..A) OR rand(x..y)) mod (y - x + 1)) + x`, where `rand` is uniform over
 /// whole numbers with both ends and `OR` works on bits: numbers with many bits set come more often.
@@ -40,16 +39,9 @@ impl NuRand {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("weights must be finite numbers of 0 or more, at least one of them above 0")]
 pub struct WeightError;
-
-impl fmt::Display for WeightError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("weights must be finite numbers of 0 or more, at least one of them above 0")
-    }
-}
-
-impl std::error::Error for WeightError {}
 
 /// Draws the index of an alternative with a probability proportional to its weight, in constant time.
 ///
@@ -109,16 +101,9 @@ fn check(weights: &[f64]) -> Result<f64, WeightError> {
 /// Most alternatives: up to here a rank plus one half is exact in the arithmetic used.
 const ALTERNATIVES_MAX: u64 = 1 << 40;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("zipf needs 1 to {ALTERNATIVES_MAX} alternatives, and a finite exponent above 0")]
 pub struct ZipfError;
-
-impl fmt::Display for ZipfError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "zipf needs 1 to {ALTERNATIVES_MAX} alternatives, and a finite exponent above 0")
-    }
-}
-
-impl std::error::Error for ZipfError {}
 
 /// Draws rank `k` of `1..=n` with a probability proportional to `h(k) = k^-s`, in constant time and
 /// memory.

@@ -73,29 +73,14 @@ pub enum RatePlan {
     Steps { from: f64, step: f64 },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum RatePlanError {
-    Rate(RateError),
+    #[error(transparent)]
+    Rate(#[from] RateError),
+    #[error("there are no arrival rates to measure")]
     Empty,
+    #[error("rates around the saturation need the saturation first")]
     NoSaturation,
-}
-
-impl fmt::Display for RatePlanError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rate(error) => error.fmt(out),
-            Self::Empty => write!(out, "there are no arrival rates to measure"),
-            Self::NoSaturation => write!(out, "rates around the saturation need the saturation first"),
-        }
-    }
-}
-
-impl std::error::Error for RatePlanError {}
-
-impl From<RateError> for RatePlanError {
-    fn from(error: RateError) -> Self {
-        Self::Rate(error)
-    }
 }
 
 impl RatePlan {

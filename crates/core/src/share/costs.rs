@@ -2,7 +2,6 @@
 
 use super::{Cost, Io};
 use crate::statistics::Sample;
-use std::fmt;
 
 /// Bytes of the read that costs 1.
 pub const UNIT_BYTES: u32 = 16_384;
@@ -14,33 +13,18 @@ const RANGE: (f64, f64) = (0.001, 10_000.0);
 /// How far the cost of a read of 16 KB may be from 1, because measured costs are rounded.
 const UNIT_TOLERANCE: f64 = 0.02;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum CostsError {
+    #[error("a table of costs has 1 to {SIZES_MAX} sizes, not {0}")]
     Sizes(usize),
     /// A size is there twice, or is 0.
+    #[error("sizes of a table of costs must be above 0, each of them once")]
     Order,
+    #[error("a cost must be between {least} and {most}, not {0}", least = RANGE.0, most = RANGE.1)]
     Cost(f64),
     /// A read of 16 KB has this cost instead of 1.
+    #[error("the unit of costs is a read of 16k, which must cost 1, not {0}")]
     Unit(f64),
-}
-
-impl std::error::Error for CostsError {}
-
-impl fmt::Display for CostsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sizes(count) => {
-                write!(f, "a table of costs has 1 to {SIZES_MAX} sizes, not {count}")
-            }
-            Self::Order => f.write_str("sizes of a table of costs must be above 0, each of them once"),
-            Self::Cost(cost) => {
-                write!(f, "a cost must be between {} and {}, not {cost}", RANGE.0, RANGE.1)
-            }
-            Self::Unit(cost) => {
-                write!(f, "the unit of costs is a read of 16k, which must cost 1, not {cost}")
-            }
-        }
-    }
 }
 
 /// Values by size, linear in bytes between those given.

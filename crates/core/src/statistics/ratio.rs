@@ -7,7 +7,6 @@
 use super::CONFIDENCE;
 use super::mean::{Estimate, Sample};
 use super::special::{beta_i, chi_square_quantile, halved};
-use super::student::student_quantile;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
@@ -31,9 +30,7 @@ impl Ratio {
 /// `None` without a pair, or where a measurement is not above zero and finite.
 pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
     let logs: Vec<f64> = pairs.iter().map(|&(a, b)| Some(log(a)? - log(b)?)).collect::<Option<_>>()?;
-    let Estimate { n, mean, error } = Estimate::of(&logs)?;
-    let interval = error.map(|error| (error.low.exp(), error.high.exp()));
-    Some(Ratio { n, ratio: mean.exp(), interval })
+    Estimate::of(&logs).map(raised)
 }
 
 /// The ratio of the `numerators` to the `denominators`, measured independently of one another.
@@ -43,13 +40,10 @@ pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Ratio> {
 /// Biometrika 34 (1947) 28). `None` without a measurement on either side, or where one is not above zero and
 /// finite.
 pub fn unpaired_ratio(numerators: &[f64], denominators: &[f64]) -> Option<Ratio> {
-    let (a, b) = (log_sample(numerators)?, log_sample(denominators)?);
-    let difference = a.mean()? - b.mean()?;
-    let interval = a.standard_error().zip(b.standard_error()).map(|(a_error, b_error)| {
-        let half = welch_half_width((a_error.powi(2), a.n()), (b_error.powi(2), b.n()));
-        ((difference - half).exp(), (difference + half).exp())
-    });
-    Some(Ratio { n: a.n().min(b.n()), ratio: difference.exp(), interval })
+    let estimate =
+        |values: &[f64]| values.iter().map(|&value| log(value)).collect::<Option<Sample>>()?.estimate();
+    let (a, b) = (estimate(numerators)?, estimate(denominators)?);
+    Some(raised(difference(&a, &b, ((a.n - 1) as f64, (b.n - 1) as f64))))
 }
 
 /// The ratio of two standard deviations within groups, with the interval that the distribution of Fisher gives to the ratio of variances of normal
@@ -75,14 +69,9 @@ pub fn deviations_ratio(numerators: &[Vec<f64>], denominators: &[Vec<f64>]) -> O
     Some(Ratio { n, ratio: ratio.sqrt(), interval: Some((end(1.0 - beyond), end(beyond))) })
 }
 
-/// Half the width of the interval, from the variance of each mean and the number behind it.
-fn welch_half_width((v1, n1): (f64, u64), (v2, n2): (f64, u64)) -> f64 {
-    let degrees = joint_degrees((v1, v2), ((n1 - 1) as f64, (n2 - 1) as f64));
-    student_quantile(f64::midpoint(1.0, CONFIDENCE), degrees) * (v1 + v2).sqrt()
-}
-
-fn log_sample(values: &[f64]) -> Option<Sample> {
-    values.iter().map(|&value| log(value)).collect()
+fn raised(logs: Estimate) -> Ratio {
+    let interval = logs.error.map(|error| (error.low.exp(), error.high.exp()));
+    Ratio { n: logs.n, ratio: logs.mean.exp(), interval }
 }
 
 fn log(value: f64) -> Option<f64> {

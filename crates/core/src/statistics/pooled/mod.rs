@@ -16,7 +16,8 @@ use super::Spectrum;
 use crate::time::Nanos;
 pub use length::{Length, OWN_MIN, RELAXATIONS, STRETCH_MAX, TWO_SIDED, length, relaxation, relaxation_by};
 pub use variance::Bounds;
-use variance::{Error, Pair, Parts, error, ratio};
+pub(crate) use variance::Error;
+use variance::{Pair, Parts, error, ratio};
 
 /// A stretch of a run, by scheduled arrival.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -33,7 +33,7 @@ mod statements;
 use super::{Entry, Workload};
 pub use database::{Database, TakenIds};
 pub use matrix::{Interaction, Mix};
-use mix::{MixWorkload, Single};
+use mix::Tpcw;
 use session::Store;
 use statements::{ROWS, Sql};
 use std::sync::Arc;
@@ -66,12 +66,12 @@ pub(super) fn catalog() -> Vec<Entry> {
 pub(super) fn find(name: &str, database: Database) -> Option<Arc<dyn Workload>> {
     let store = Arc::new(Store::new(database));
     if let Some(&(name, _, mix)) = MIXES.iter().find(|(known, ..)| *known == name) {
-        return Some(Arc::new(MixWorkload::new(name, mix, store)));
+        return Some(Arc::new(Tpcw::mix(name, mix, store)));
     }
     let study = STUDY.iter().map(|&(name, _, sql)| (name, sql));
     let others = ROWS.iter().filter(|row| !row.is_control()).map(|row| (row.name, row.sql));
     let (name, sql) = study.chain(others).find(|(known, _)| *known == name)?;
-    Some(Arc::new(Single::new(name, sql, store)))
+    Some(Arc::new(Tpcw::one(name, sql, store)))
 }
 
 #[cfg(test)]
