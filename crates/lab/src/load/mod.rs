@@ -7,8 +7,6 @@
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
 //! what became of its requests. `endpoint` and `poller` use the sockets and the polling of `evenkeel_os`.
 
-mod batches;
-mod deadlines;
 mod parts;
 mod poller;
 mod progress;

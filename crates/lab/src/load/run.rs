@@ -7,7 +7,7 @@ use super::schedule::{ArrivalPlan, LoadError, LoadPlan, Result, SessionPolicy};
 use super::together::Together;
 use super::worker::{Shared, Worker, share};
 use super::written::Script;
-use super::{batches, schedule, stretches, tls};
+use super::{schedule, stretches, tls};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
@@ -268,8 +268,8 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
     total.measured = total.measured.max(part.measured);
     total.stopped |= part.stopped;
     total.response_sum += part.response_sum;
-    batches::add(&mut total.batches, &part.batches);
-    stretches::add(&mut total.stretches, &part.stretches);
+    stretches::add_batches(&mut total.batches, &part.batches);
+    stretches::add_stretches(&mut total.stretches, &part.stretches);
     let histograms = [
         (&mut total.response, &part.response),
         (&mut total.service, &part.service),

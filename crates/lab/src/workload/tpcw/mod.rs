@@ -22,7 +22,6 @@
 //! endless walk. Shopping Cart makes a cart and adds an item; Buy Request and Buy Confirm first make a cart
 //! with three lines by two more statements (`tpcw.cart_insert`, `tpcw.cart_fill`).
 
-mod database;
 mod interactions;
 mod matrix;
 mod mix;
@@ -31,10 +30,10 @@ mod session;
 mod statements;
 
 use super::{Entry, Workload};
-pub use database::{Database, TakenIds};
 pub use matrix::{Interaction, Mix};
 use mix::Tpcw;
 use session::Store;
+pub use session::{Database, TakenIds};
 use statements::{ROWS, Sql};
 use std::sync::Arc;
 
