@@ -183,14 +183,6 @@ mod tests {
         assert_eq!((found.pairs(), found.count()), (&[(7, 1), (40, 5)][..], 6));
     }
 
-    #[test]
-    fn a_counter_that_was_taken_begins_anew() {
-        let mut counter = SpectrumCounter::new();
-        counter.record(500);
-        assert_eq!(counter.take().count(), 1);
-        assert_eq!(counter.take(), Spectrum::default());
-    }
-
     proptest! {
         #[test]
         fn a_value_lies_in_its_bucket(value in 0..1_u64 << 52) {

@@ -287,21 +287,6 @@ mod tests {
         assert!(matches!(pooled.percentile(0.9).unwrap().bounds, Bounds::TwoSided { .. }));
     }
 
-    #[test]
-    fn a_figure_in_another_unit_is_the_same_figure() {
-        let figure = Figure {
-            value: 4e6,
-            n: 3,
-            bounds: Bounds::TwoSided { low: 3e6, high: 6e6 },
-            standard_error: Some(5e5),
-            degrees: 4.0,
-        };
-        let scaled = figure.scaled(1e-6);
-        assert!((scaled.value - 4.0).abs() < 1e-12 && (scaled.standard_error.unwrap() - 0.5).abs() < 1e-12);
-        assert!((scaled.bounds.high().unwrap() - 6.0).abs() < 1e-12);
-        assert_eq!((scaled.n, scaled.degrees), (3, 4.0));
-    }
-
     proptest! {
         #[test]
         fn no_end_is_negative_or_infinite_whatever_was_measured(

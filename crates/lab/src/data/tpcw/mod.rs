@@ -166,18 +166,6 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_indexes_name_columns_of_their_table() {
-        for table in Table::ALL {
-            let definition = table.definition();
-            for key in definition.primary_key.iter().chain(definition.indexed) {
-                assert!(definition.columns.iter().any(|column| column.name == *key), "{table:?} {key}");
-            }
-        }
-        let indexes: usize = Table::ALL.iter().map(|table| table.definition().indexed.len()).sum();
-        assert_eq!(indexes, 13);
-    }
-
-    #[test]
     fn a_table_is_created_with_its_indexes_or_without() {
         let definition = Table::ShoppingCartLine.definition();
         let columns = "  `scl_sc_id` int NOT NULL,\n  `scl_qty` int,\n  `scl_i_id` int NOT NULL,\n";
