@@ -9,7 +9,8 @@ pub const SIZES_MAX: usize = 8;
 /// A read is not taken to cost less than this, or than the least that was given, where sizes fall below those given.
 const LEAST: f64 = 0.1;
 /// Least and most cost that can be given.
-const RANGE: (f64, f64) = (0.001, 10_000.0);
+const COST_LEAST: f64 = 0.001;
+const COST_MOST: f64 = 10_000.0;
 /// How far the cost of a read of 16 KB may be from 1, because measured costs are rounded.
 const UNIT_TOLERANCE: f64 = 0.02;
 
@@ -20,7 +21,7 @@ pub enum CostsError {
     /// A size is there twice, or is 0.
     #[error("sizes of a table of costs must be above 0, each of them once")]
     Order,
-    #[error("a cost must be between {least} and {most}, not {0}", least = RANGE.0, most = RANGE.1)]
+    #[error("a cost must be between {COST_LEAST} and {COST_MOST}, not {0}")]
     Cost(f64),
     /// A read of 16 KB has this cost instead of 1.
     #[error("the unit of costs is a read of 16k, which must cost 1, not {0}")]
@@ -39,7 +40,7 @@ impl Curve {
         if given.is_empty() || given.len() > SIZES_MAX {
             return Err(CostsError::Sizes(given.len()));
         }
-        if let Some(&(_, cost)) = given.iter().find(|(_, cost)| !(RANGE.0..=RANGE.1).contains(cost)) {
+        if let Some(&(_, cost)) = given.iter().find(|(_, cost)| !(COST_LEAST..=COST_MOST).contains(cost)) {
             return Err(CostsError::Cost(cost));
         }
         let mut points = [(0, 0.0); SIZES_MAX];
