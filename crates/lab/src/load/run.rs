@@ -258,13 +258,7 @@ impl Crew<'_, '_> {
 }
 
 fn add(total: &mut LoadResult, part: &LoadResult) {
-    total.counts.arrivals += part.counts.arrivals;
-    total.counts.completed += part.counts.completed;
-    total.counts.timed_out += part.counts.timed_out;
-    total.counts.unsent += part.counts.unsent;
-    for (&code, &count) in &part.counts.failed {
-        *total.counts.failed.entry(code).or_default() += count;
-    }
+    total.counts.add(&part.counts);
     total.measured = total.measured.max(part.measured);
     total.stopped |= part.stopped;
     total.response_sum += part.response_sum;
