@@ -1,6 +1,5 @@
 pub use super::carried::FULL_MIN;
-use super::carried::{Carried, Clear, RunAt, taken};
-use super::range::{Range, ratio};
+use super::carried::{Carried, Clear, Range, RunAt, ratio, taken};
 use crate::caveat::threshold::NEIGHBOURS_MIN;
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.

@@ -1,7 +1,7 @@
-use super::range::{Spread, ratio};
 use crate::caveat::threshold::{LOST_MAX, RUNS_MIN_COUNT as RUNS_MIN};
 use crate::stability::Stability;
 use crate::statistics::Sample;
+use crate::statistics::pooled::Error;
 
 /// Share of the arrivals by which completions have to stay behind at a rate that counts as not carried. A queue that
 /// starts empty and fills up to its mean backlog stays behind a little too.
@@ -142,13 +142,13 @@ impl Rate {
 ///
 /// With `x_i` the throughput of run `i` of `R` and `T_i` its length: the mean less `t se`, with `t` the quantile of
 /// Student's distribution at 97.5 % and `se^2` from the variance between the runs and that of Poisson arrivals, `x / sum T` (see
-/// [`Spread`]). A rate above the one asked for is chance.
+/// [`Error`]). A rate above the one asked for is chance.
 fn throughput_low(runs: &[&RunAt]) -> Option<f64> {
     let sample: Sample = runs.iter().map(|run| run.throughput()).collect();
     let mean = sample.mean()?;
     let between = sample.variance()? / runs.len() as f64;
     let poisson = mean / runs.iter().map(|run| run.seconds).sum::<f64>();
-    let low = mean - Spread::of(between, poisson, runs.len()).half_width();
+    let low = mean - Error::of(between, poisson, runs.len() as f64 - 1.0).half();
     let asked = runs.first()?.rate;
     (low > 0.0).then_some(low.min(asked))
 }
@@ -162,7 +162,7 @@ fn stays_behind(runs: &[&RunAt]) -> bool {
     let (Some(mean), Some(variance)) = (sample.mean(), sample.variance()) else { return false };
     let arrivals: f64 = runs.iter().map(|run| run.arrivals as f64).sum();
     let counts = (2.0 - mean).max(0.0) / arrivals.max(1.0);
-    let half = Spread::of(variance / runs.len() as f64, counts, runs.len()).half_width();
+    let half = Error::of(variance / runs.len() as f64, counts, runs.len() as f64 - 1.0).half();
     mean - half > 0.0 && mean > SHORTFALL_MIN
 }
 
@@ -252,4 +252,36 @@ pub(super) fn taken(runs: &[&RunAt]) -> Option<f64> {
         }
     }
     (all > 0.0).then(|| (taken / all).clamp(0.0, 1.0))
+}
+
+/// An interval of rates or of work; the lower end is never negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Range {
+    /// Width beside the middle; infinite around zero.
+    pub fn relative_width(&self) -> f64 {
+        let middle = f64::midpoint(self.low, self.high);
+        if middle > 0.0 { (self.high - self.low) / middle } else { f64::INFINITY }
+    }
+}
+
+/// The 95 % interval of `sum n / sum T` over runs with `n` completions in `T` seconds; `None` of fewer than two.
+///
+/// A ratio estimate (Cochran, Sampling Techniques, 3rd ed., chapter 6) on the logarithmic scale, with the variance between
+/// runs or that of a Poisson process, `1 / sum n` (see [`Error`]).
+pub(super) fn ratio(runs: &[(f64, f64)]) -> Option<Range> {
+    let (count, seconds) = runs.iter().fold((0.0, 0.0), |(n, t), run| (n + run.0, t + run.1));
+    if runs.len() < RUNS_MIN || count <= 0.0 || seconds <= 0.0 {
+        return None;
+    }
+    let mean = count / seconds;
+    let length = seconds / runs.len() as f64;
+    let residuals: Sample = runs.iter().map(|(n, t)| (n - mean * t) / length / mean).collect();
+    let between = residuals.variance()? / runs.len() as f64;
+    let half = Error::of(between, 1.0 / count, runs.len() as f64 - 1.0).half();
+    Some(Range { low: mean * (-half).exp(), high: mean * half.exp() })
 }

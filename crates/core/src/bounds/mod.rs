@@ -12,15 +12,13 @@
 
 pub mod alone;
 pub mod carried;
-mod range;
 mod sequence;
 pub mod stretches;
 pub mod work;
 
 pub use alone::Alone;
 use carried::taken;
-pub use carried::{Carried, Clear, Fate, Rate, RunAt, settled};
-pub use range::Range;
+pub use carried::{Carried, Clear, Fate, Range, Rate, RunAt, settled};
 pub use sequence::{Objective, RATES_FIRST, RUNS_CURVE, Responses, Sequence, Step, Wanted, middle};
 pub use work::{Work, difference};
 

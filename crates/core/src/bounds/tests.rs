@@ -228,7 +228,7 @@ fn runs_that_wander_by_more_than_counts_do_are_no_surer_than_their_number() {
         let mut run = || (f64::round(1e4 * (1.0 + 0.1 * random.normal())), 10.0);
         let held = |_: &u32| {
             let own: Vec<(f64, f64)> = (0..runs).map(|_| run()).collect();
-            range::ratio(&own).is_some_and(|range| range.low <= 1000.0 && range.high >= 1000.0)
+            carried::ratio(&own).is_some_and(|range| range.low <= 1000.0 && range.high >= 1000.0)
         };
         let held = (0..2_000).filter(held).count();
         // 95 % of 2,000 are 1,900; chance brings less than 1,870 once in a thousand times. With twice the degrees of freedom three

@@ -1,13 +1,11 @@
-//! Doubts about a result, each with code, weight, sentence and evidence, made in one place: about the load generator in
-//! `generator`, the machine in `machine`, one run in `run`, a cell or the whole in `study`. Constructors that take a
-//! measurement return `None` where there is nothing to doubt; [`threshold`] has all the figures that decide it. [`cause`] puts
+//! Doubts about a result, each with code, weight, sentence and evidence, made in one place: about the load generator and
+//! the machine in `machine`, one run, a cell or the whole in `run`. Constructors that take a measurement
+//! return `None` where there is nothing to doubt; [`threshold`] has all the figures that decide it. [`cause`] puts
 //! codes together that have one remedy.
 
 mod badness;
-mod generator;
 mod machine;
 mod run;
-mod study;
 pub mod threshold;
 
 pub use badness::{CAUSES, Cause, cause};

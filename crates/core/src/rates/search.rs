@@ -1,6 +1,5 @@
 use crate::arrivals::RATE_MAX;
 use crate::caveat::threshold::LOST_MAX;
-use std::fmt;
 
 /// Share of what was offered that must be completed in the same time for a rate to count as carried; what is
 /// under way at the end of a short probe is missing.
@@ -66,25 +65,14 @@ pub struct Saturation {
     pub probes: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SearchFailure {
+    #[error("the server does not even carry {0} requests per second")]
     NothingCarried(f64),
     /// The server still carried this rate, the highest there is.
+    #[error("the server carries more than {0} requests per second")]
     NoLimit(f64),
 }
-
-impl fmt::Display for SearchFailure {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NothingCarried(rate) => {
-                write!(out, "the server does not even carry {rate} requests per second")
-            }
-            Self::NoLimit(rate) => write!(out, "the server carries more than {rate} requests per second"),
-        }
-    }
-}
-
-impl std::error::Error for SearchFailure {}
 
 /// The search itself: a bracket of a rate that is carried and one that is not, closed step by step.
 ///

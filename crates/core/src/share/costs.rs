@@ -1,7 +1,7 @@
 //! What a host takes I/Os to cost: measured by `share knee --costs`, or set by hand; the same for all hosts of an array.
 
 use super::{Cost, Io};
-use std::fmt;
+use crate::statistics::Sample;
 
 /// Bytes of the read that costs 1.
 pub const UNIT_BYTES: u32 = 16_384;
@@ -9,37 +9,23 @@ pub const SIZES_MAX: usize = 8;
 /// A read is not taken to cost less than this, or than the least that was given, where sizes fall below those given.
 const LEAST: f64 = 0.1;
 /// Least and most cost that can be given.
-const RANGE: (f64, f64) = (0.001, 10_000.0);
+const COST_LEAST: f64 = 0.001;
+const COST_MOST: f64 = 10_000.0;
 /// How far the cost of a read of 16 KB may be from 1, because measured costs are rounded.
 const UNIT_TOLERANCE: f64 = 0.02;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum CostsError {
+    #[error("a table of costs has 1 to {SIZES_MAX} sizes, not {0}")]
     Sizes(usize),
     /// A size is there twice, or is 0.
+    #[error("sizes of a table of costs must be above 0, each of them once")]
     Order,
+    #[error("a cost must be between {COST_LEAST} and {COST_MOST}, not {0}")]
     Cost(f64),
     /// A read of 16 KB has this cost instead of 1.
+    #[error("the unit of costs is a read of 16k, which must cost 1, not {0}")]
     Unit(f64),
-}
-
-impl std::error::Error for CostsError {}
-
-impl fmt::Display for CostsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sizes(count) => {
-                write!(f, "a table of costs has 1 to {SIZES_MAX} sizes, not {count}")
-            }
-            Self::Order => f.write_str("sizes of a table of costs must be above 0, each of them once"),
-            Self::Cost(cost) => {
-                write!(f, "a cost must be between {} and {}, not {cost}", RANGE.0, RANGE.1)
-            }
-            Self::Unit(cost) => {
-                write!(f, "the unit of costs is a read of 16k, which must cost 1, not {cost}")
-            }
-        }
-    }
 }
 
 /// Values by size, linear in bytes between those given.
@@ -54,7 +40,7 @@ impl Curve {
         if given.is_empty() || given.len() > SIZES_MAX {
             return Err(CostsError::Sizes(given.len()));
         }
-        if let Some(&(_, cost)) = given.iter().find(|(_, cost)| !(RANGE.0..=RANGE.1).contains(cost)) {
+        if let Some(&(_, cost)) = given.iter().find(|(_, cost)| !(COST_LEAST..=COST_MOST).contains(cost)) {
             return Err(CostsError::Cost(cost));
         }
         let mut points = [(0, 0.0); SIZES_MAX];
@@ -164,6 +150,32 @@ impl Costs {
     }
 }
 
+/// A mean with its standard error over the mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    pub value: f64,
+    /// Standard error over it; infinite where there are too few samples to know.
+    pub error: f64,
+}
+
+/// The mean of samples; `None` where there is none, or it is not above zero.
+pub fn mean(samples: &[f64]) -> Option<Estimate> {
+    let sample: Sample = samples.iter().copied().collect();
+    let mean = sample.mean().filter(|mean| mean.is_finite() && *mean > 0.0)?;
+    Some(Estimate { value: mean, error: sample.standard_error().map_or(f64::INFINITY, |error| error / mean) })
+}
+
+/// Cost of I/Os of which full storage does so many in a second, by samples of both; `None` where one of them has none.
+///
+/// Two closed loops of the same depth, one of reads of 16 KB and one of the I/Os in question, keep full storage busy for the
+/// same time in each second. So one I/O takes the device time of as many reads as `X(reads) / X(I/Os)`, however many spindles
+/// there are, whatever a network adds to a latency, and behind a write cache too, as soon as that is full. Latency would show
+/// none of it: a cached write looks cheap, and a queue makes all I/Os look alike.
+pub fn cost(reads: &[f64], ios: &[f64]) -> Option<Estimate> {
+    let (reads, ios) = (mean(reads)?, mean(ios)?);
+    Some(Estimate { value: reads.value / ios.value, error: reads.error.hypot(ios.error) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,5 +246,20 @@ mod tests {
         assert_eq!(of(8.0, 4.0), of(8.0, 4.0));
         assert!(of(8.0, 4.0) != of(8.01, 4.0) && of(8.0, 4.0) != of(8.0, 4.1));
         assert_ne!(Costs::default().mark(), of(1.4, 2.0));
+    }
+
+    #[test]
+    fn half_as_many_in_a_second_cost_twice_as_much() {
+        let found = cost(&[990.0, 1_000.0, 1_010.0], &[505.0, 495.0]).unwrap();
+        assert!((found.value - 2.0).abs() < 1e-9);
+        // Standard errors of 5.77 of 1,000 and of 5 of 500.
+        assert!((found.error - 0.005_77_f64.hypot(0.01)).abs() < 1e-5, "{found:?}");
+    }
+
+    #[test]
+    fn one_sample_does_not_say_how_far_it_can_be_trusted_and_none_says_nothing() {
+        assert_eq!(mean(&[5.0]), Some(Estimate { value: 5.0, error: f64::INFINITY }));
+        assert_eq!((mean(&[]), mean(&[0.0, 0.0]), mean(&[f64::NAN])), (None, None, None));
+        assert_eq!(cost(&[1.0], &[]), None);
     }
 }

@@ -8,7 +8,7 @@
 
 mod admission;
 mod array;
-mod costs;
+pub mod costs;
 pub mod experiment;
 pub mod knee;
 pub mod law;

@@ -1,11 +1,9 @@
 use super::model::{Drawn, Ends, Figure, Fit, Measured, draws};
-use crate::statistics::{CONFIDENCE, normal_tail};
+use crate::statistics::{CONFIDENCE, halved, normal_tail};
 use std::fmt;
 
 /// Length of the run, in seconds, whose response is predicted.
 const RUN_S: f64 = 60.0;
-/// Steps that halve where an end of an interval lies.
-const HALVINGS: usize = 50;
 /// Upper over lower end from which on an interval is called wide.
 const WIDE: f64 = 2.0;
 
@@ -119,13 +117,9 @@ fn quantile(runs: &[(f64, f64)], count: f64) -> Option<f64> {
     let below =
         |at: f64| runs.iter().map(|(mean, variance)| normal_tail((mean - at) / variance.sqrt())).sum::<f64>();
     let reach = |sign: f64| runs.iter().map(move |(mean, variance)| mean + sign * 9.0 * variance.sqrt());
-    let mut low = reach(-1.0).fold(f64::INFINITY, f64::min);
-    let mut high = reach(1.0).fold(f64::NEG_INFINITY, f64::max);
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        if below(middle) < count { low = middle } else { high = middle }
-    }
-    Some(f64::midpoint(low, high))
+    let low = reach(-1.0).fold(f64::INFINITY, f64::min);
+    let high = reach(1.0).fold(f64::NEG_INFINITY, f64::max);
+    Some(halved(low, high, |at| below(at) < count))
 }
 
 /// Rates are per second and times in seconds; `at_most` is `None` where response times alone say that a server saturates.

@@ -59,11 +59,14 @@ impl Observation {
 }
 
 /// Why nothing can be said about what differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VarianceError {
+    #[error("{0} run says nothing about what differs between runs")]
     TooFewRuns(usize),
     /// The mean response of a run is not a number above zero.
+    #[error("{0} has no mean response")]
     NoResponse(Position),
+    #[error("{0} is there twice")]
     TwiceAt(Position),
 }
 
@@ -73,18 +76,6 @@ impl fmt::Display for Position {
         write!(out, "run {run} of start {start}, population {population}, target {target}")
     }
 }
-
-impl fmt::Display for VarianceError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooFewRuns(runs) => write!(out, "{runs} run says nothing about what differs between runs"),
-            Self::NoResponse(place) => write!(out, "{place} has no mean response"),
-            Self::TwiceAt(place) => write!(out, "{place} is there twice"),
-        }
-    }
-}
-
-impl std::error::Error for VarianceError {}
 
 /// A variance of a unit's mean: how often each level's own variance is in it, by [`Level`].
 pub(super) type Factors = [f64; 5];

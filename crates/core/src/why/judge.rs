@@ -1,10 +1,9 @@
-use super::start;
-use super::start::{number, with_interval};
 use super::timed::{Reads, Scale, disk, layout, network};
 use super::verdict::{
     Compared, Facts, Figure, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
     STOLEN_MIN, Seen, Suspect, Unit, Verdict, Why, gap_of, units,
 };
+use super::{number, with_interval};
 use crate::statistics::{Estimate, Sample, difference};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +23,7 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
     let by_tau = |one: &&usize, other: &&usize| mean(**one).total_cmp(&mean(**other));
     let (fast, slow) = (*targets.iter().min_by(by_tau)?, *targets.iter().max_by(by_tau)?);
     let fast_ms = mean(fast);
-    let begun = unless_disturbed(start::start(runs, slow, fast, fast_ms), runs);
+    let begun = unless_disturbed(super::start(runs, slow, fast, fast_ms), runs);
     let plans = PlansOfStarts::of(runs, slow, fast);
     if fast == slow {
         let verdicts = Suspect::ALL.into_iter().map(|suspect| alone(suspect, &begun, plans)).collect();

@@ -1,6 +1,5 @@
-use super::start;
-use super::start::{number, with_interval};
 use super::verdict::{Figure, Gap, Observation, Ruling, Suspect, Unit, Verdict, gap_of};
+use super::{number, with_interval};
 use crate::reads::mixed;
 use crate::statistics::Sample;
 
@@ -102,10 +101,10 @@ impl Reads {
         match number.low > 0.0 {
             true => format!(
                 "; pages and plan predict {} more, {} % ({} to {}) of them",
-                start::number(foretold),
-                start::number(share(number.mean)),
-                start::number(one.min(other)),
-                start::number(one.max(other))
+                super::number(foretold),
+                super::number(share(number.mean)),
+                super::number(one.min(other)),
+                super::number(one.max(other))
             ),
             false => String::new(),
         }

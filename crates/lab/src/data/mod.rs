@@ -4,23 +4,18 @@
 //! they leave; [`check`] says what a database holds.
 
 pub mod dvdstore;
-mod insert;
-mod load;
-mod parallel;
 mod populate;
-mod row;
 mod schema;
 mod session;
 mod set;
-mod size;
 mod stamp;
 mod stream;
 pub mod tpcw;
+mod ways;
 
-pub use populate::{check, populate, populate_own, remove, verify};
+pub use populate::{check, populate, populate_own, remove, tables_size, verify};
 pub use schema::{Column, Definition, Indexes, Reference};
 pub use session::{DataError, DataProgress, Phase};
 pub use set::{DataSet, Generator, Table};
-pub use size::tables_size;
 pub use stamp::{DataSpec, Stamp, State, Via, ViaError};
 pub use stream::{Content, RowStream, checksum};

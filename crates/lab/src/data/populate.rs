@@ -6,7 +6,7 @@ use super::set::Table;
 use super::stamp::{DataSpec, Stamp, State, Via, database_of};
 use super::stream::Content;
 use super::tpcw::Date;
-use super::{insert, load, session};
+use super::{session, ways};
 use evenkeel_os::clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -70,9 +70,9 @@ fn build(
     let contents = match spec.via {
         Via::Insert | Via::Script | Via::Shuffled => {
             let shuffle = (spec.via == Via::Shuffled).then_some(spec.seed);
-            insert::insert(place, (spec.set, &generator), (indexes, shuffle), &tally, progress)?
+            ways::insert(place, (spec.set, &generator), (indexes, shuffle), &tally, progress)?
         }
-        Via::Load | Via::Dump => load::load(place, spec.set, &generator, spec.threads, &tally, progress)?,
+        Via::Load | Via::Dump => ways::load(place, spec.set, &generator, spec.threads, &tally, progress)?,
     };
     // Tables that start empty: no way in has anything to do with them.
     for &table in tables.iter().filter(|&&table| spec.set.rows_expected(table) == 0) {
@@ -196,6 +196,27 @@ pub fn remove(target: &Target, database: Option<&str>) -> Result<()> {
     }
     control.exec(&format!("DROP TABLE {}", Stamp::TABLE))?;
     Ok(())
+}
+
+/// Bytes of data and indexes of tables in the connection's default database, by the server's statistics. `fresh` renews them before
+/// (ANALYZE TABLE needs INSERT and SELECT): a server of others may change its plans by that. InnoDB counts whole pages. A table that does not exist
+/// is an error: a buffer pool in percent of nothing would go unnoticed.
+pub fn tables_size(control: &mut Control, tables: &[&str], fresh: bool) -> Result<u64> {
+    let mut bytes = 0;
+    for table in tables {
+        let name = table.replace('`', "``");
+        if fresh {
+            control.query(&format!("ANALYZE TABLE `{name}`"))?;
+        }
+        let literal = table.replace('\\', "\\\\").replace('\'', "''");
+        let sql = format!(
+            "SELECT data_length + index_length FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name = '{literal}'"
+        );
+        let size = control.query_value(&sql)?.and_then(|text| text.parse::<u64>().ok());
+        bytes += size.ok_or_else(|| DataError::NoTable((*table).to_owned()))?;
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]

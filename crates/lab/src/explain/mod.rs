@@ -5,8 +5,6 @@
 //! names the heavy hitters: each read is made a few times and its time and its rows read are set against how
 //! often the workload asks it.
 
-mod classify;
-mod measure;
 mod plan;
 mod proposal;
 mod report;
@@ -16,12 +14,13 @@ mod weights;
 use crate::load::parameters;
 use crate::workload::sql::{Act, Purpose, acts};
 use crate::workload::{Class, Parameters, Statement, Workload, sql};
-use classify::classify;
+use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
+use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Flavor, TargetError};
 use evenkeel_wire::{EscapeMode, Template};
-use plan::read_plan;
+use plan::{classify, read_plan};
 use report::Result;
 pub use report::{Executor, ExplainError, Explained, Measured, PlanReport, PlanRow, Refused};
 pub use touched::{IndexSize, touched};
@@ -80,11 +79,11 @@ pub fn explain(
         let report = PlanReport { proposal, class, ..report };
         let is_made = report.class != Class::Write && report.not_made.is_none() && effort.executions > 0;
         let mut sample = |parameters: &mut Parameters| workload.sample(index, &mut random, parameters);
-        let measure = |control: &mut Control| {
-            measure::measure(control, &executor, (index, effort.executions), stop, &mut sample)
+        let make = |control: &mut Control| {
+            measure(control, &executor, (index, effort.executions), stop, &mut sample)
         };
         let of = (statement.sql.as_str(), Purpose::Read);
-        let measured = if is_made { rolled_back(control, of, measure) } else { Ok(None) };
+        let measured = if is_made { rolled_back(control, of, make) } else { Ok(None) };
         let mut not_made = report.not_made.clone();
         let measured = measured.or_else(|error| {
             if stop.is_set() {
@@ -244,4 +243,43 @@ fn why_ended(error: &ExplainError) -> Option<String> {
         code if TIMED_OUT.contains(&code) => Some(format!("it takes longer than {EXECUTION_MAX_S} s")),
         _ => None,
     }
+}
+
+/// Makes a read some times, each with parameters of its own, after one that is not counted; `None` where
+/// there are no parameters to be had, or somebody asked to stop.
+///
+/// Looking at the counters moves them too, so they are looked at twice before: what the second look adds to
+/// the first is taken off.
+fn measure(
+    control: &mut Control,
+    executor: &Executor,
+    (index, executions): (usize, u32),
+    stop: &Stop,
+    sample: &mut dyn FnMut(&mut Parameters) -> bool,
+) -> Result<Option<Measured>> {
+    let mut parameters = Parameters::new();
+    if !sample(&mut parameters) {
+        return Ok(None);
+    }
+    executor.execute(control, index, &parameters)?;
+    let (first, before) = (handler_reads(control)?, handler_reads(control)?);
+    let clock = Clock::start();
+    let mut time = Nanos::ZERO;
+    for _ in 0..executions {
+        if stop.is_set() {
+            return Ok(None);
+        }
+        sample(&mut parameters);
+        let start = clock.now();
+        executor.execute(control, index, &parameters)?;
+        time += clock.now() - start;
+    }
+    let looking = before - first;
+    let rows_read = (handler_reads(control)? - before - looking).max(0.0) / f64::from(executions);
+    Ok(Some(Measured { time: Nanos(time.0 / u64::from(executions)), rows_read }))
+}
+
+fn handler_reads(control: &mut Control) -> Result<f64> {
+    let rows = control.query("SHOW SESSION STATUS LIKE 'Handler\\_read%'")?;
+    Ok(rows.rows.iter().filter_map(|row| row.get(1)?.as_ref()?.parse::<f64>().ok()).sum())
 }

@@ -242,10 +242,10 @@ impl ExplainError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn report(statement: &str, weight: f64, time: Option<u64>, rows_examined: f64) -> PlanReport {
+    pub fn report(statement: &str, weight: f64, time: Option<u64>, rows_examined: f64) -> PlanReport {
         PlanReport {
             statement: statement.into(),
             sample: String::new(),

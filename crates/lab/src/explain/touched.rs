@@ -168,8 +168,8 @@ fn limit(sql: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::tests::report;
     use super::*;
-    use crate::workload::Class;
 
     const NEWEST: &str = "SELECT i_id, a_fname FROM item JOIN author ON a_id = i_a_id WHERE i_subject = 'ARTS' \
                           ORDER BY i_pub_date DESC LIMIT 50";
@@ -195,21 +195,7 @@ mod tests {
     }
 
     fn plan(sql: &str, weight: f64, rows: Vec<PlanRow>) -> PlanReport {
-        PlanReport {
-            statement: "one".to_owned(),
-            sample: sql.to_owned(),
-            class: Class::Complex,
-            reasons: Vec::new(),
-            rows,
-            json: String::new(),
-            rows_examined: 0.0,
-            weight,
-            measured: None,
-            not_made: None,
-            share: None,
-            proposal: None,
-            rows_share: 0.0,
-        }
+        PlanReport { sample: sql.to_owned(), rows, ..report("one", weight, None, 0.0) }
     }
 
     fn told(sql: &str, rows: Vec<PlanRow>) -> Option<Vec<(f64, f64)>> {

@@ -5,10 +5,8 @@
 //! apart from the wait for a session (`lateness`).
 //!
 //! `run` starts one `worker` per thread; `schedule` has its arrivals, `session` its connections, `recorder`
-//! what became of its requests. `endpoint` and `poller` use the sockets and the polling of `evenkeel_os`.
+//! what became of its requests. `poller` uses the polling of `evenkeel_os`.
 
-mod batches;
-mod deadlines;
 mod parts;
 mod poller;
 mod progress;

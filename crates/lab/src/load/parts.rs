@@ -5,7 +5,9 @@
 
 use crate::workload::Value;
 use evenkeel_core::Nanos;
+use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::statistics::Sample;
+use evenkeel_sense::waits::WaitsFile;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartsPlan {
@@ -168,6 +170,50 @@ fn stages(rows: &[Vec<Value>]) -> Option<f64> {
 
 fn seconds(row: &[Value]) -> Option<f64> {
     row.get(1)?.as_double()
+}
+
+/// The thread of the server that answers a session, by its number at the kernel. MySQL has no such column, and what its
+/// threads wait then stays a part of the network.
+const SERVER_THREAD: &str = "SELECT tid FROM information_schema.processlist WHERE id = CONNECTION_ID()";
+
+/// What a thread of load needs to know the parts of some response times.
+pub(super) struct Asking {
+    pub plan: PartsPlan,
+    pub questions: Questions,
+    /// What a session is told once.
+    pub begin: Vec<String>,
+    /// Decides by chance which requests are asked about.
+    pub random: Random,
+    own: Option<WaitsFile>,
+    /// Requests under way that were drawn.
+    pub under_way: usize,
+    /// When the last wait for sockets ended.
+    pub woke: Nanos,
+    /// What of that wait the thread waited for a CPU.
+    pub waited: Nanos,
+}
+
+impl Asking {
+    pub fn new(plan: PartsPlan, statements: usize, seed: Seed) -> Self {
+        let questions = Questions::new(statements);
+        let tells_thread = plan.server_pid.map(|_| SERVER_THREAD.to_owned());
+        Self {
+            // Keeping book comes last: otherwise the first request's statements would be one too many.
+            begin: tells_thread.into_iter().chain([questions.begin()]).collect(),
+            plan,
+            questions,
+            random: Random::new(seed),
+            own: WaitsFile::own(),
+            under_way: 0,
+            woke: Nanos::ZERO,
+            waited: Nanos::ZERO,
+        }
+    }
+
+    /// What the thread has waited for a CPU since it began.
+    pub fn waited_until_now(&self) -> Option<Nanos> {
+        Some(self.own.as_ref()?.read()?.waited)
+    }
 }
 
 #[cfg(test)]

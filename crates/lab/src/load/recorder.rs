@@ -1,10 +1,9 @@
 //! What became of the requests of one thread.
 
-use super::batches::Batches;
 use super::parts::PartsResult;
 use super::request_log::{End, LogSender, Outcome};
 use super::result::{Interval, KindResult, LoadResult, histogram, nothing_measured};
-use super::stretches::Stretches;
+use super::stretches::{Batches, Stretches};
 use super::written::Written;
 use crate::workload::{StepEnd, Workload};
 use evenkeel_core::Nanos;

@@ -7,7 +7,7 @@ use super::schedule::{ArrivalPlan, LoadError, LoadPlan, Result, SessionPolicy};
 use super::together::Together;
 use super::worker::{Shared, Worker, share};
 use super::written::Script;
-use super::{batches, schedule, stretches, tls};
+use super::{schedule, stretches, tls};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
@@ -258,18 +258,12 @@ impl Crew<'_, '_> {
 }
 
 fn add(total: &mut LoadResult, part: &LoadResult) {
-    total.counts.arrivals += part.counts.arrivals;
-    total.counts.completed += part.counts.completed;
-    total.counts.timed_out += part.counts.timed_out;
-    total.counts.unsent += part.counts.unsent;
-    for (&code, &count) in &part.counts.failed {
-        *total.counts.failed.entry(code).or_default() += count;
-    }
+    total.counts.add(&part.counts);
     total.measured = total.measured.max(part.measured);
     total.stopped |= part.stopped;
     total.response_sum += part.response_sum;
-    batches::add(&mut total.batches, &part.batches);
-    stretches::add(&mut total.stretches, &part.stretches);
+    stretches::add_batches(&mut total.batches, &part.batches);
+    stretches::add_stretches(&mut total.stretches, &part.stretches);
     let histograms = [
         (&mut total.response, &part.response),
         (&mut total.service, &part.service),

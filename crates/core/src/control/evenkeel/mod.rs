@@ -23,9 +23,7 @@ mod grid;
 mod headroom;
 mod no_evidence;
 mod probing;
-mod recheck;
 mod refused;
-mod settings;
 mod strain;
 
 use super::{Bounds, Controller, Decision, Evidence, Hint, Reason, Sample};
@@ -33,9 +31,8 @@ use dispersion::Dispersion;
 use evidence::{Tally, Test};
 use grid::Offset;
 use headroom::MemoryHeadroom;
-use recheck::Recheck;
-use refused::{Probe, RefusedLimits};
-pub use settings::{Memory, Settings};
+pub use headroom::{Memory, Settings};
+use refused::{Probe, Recheck, RefusedLimits};
 use strain::{
     ALPHA_BETTER, ALPHA_WORSE, COLLAPSE, FAR_WORSE, FRESH, HIGH, HORIZON, LAG_S, MEMORY, PATIENCE, SUSPECT_S,
     Silence, Strain, Watch,
@@ -364,6 +361,3 @@ fn makes_sense(sample: &Sample) -> bool {
         .all(|value| value.is_finite() && *value >= 0.0);
     finite && sample.end > sample.start
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,6 @@
 //! The laws by which a host sets its window. A law is a formula; it knows the reports of all hosts and no clock.
 
 mod evenkeel;
-mod fairness;
 mod parda;
 mod path;
 

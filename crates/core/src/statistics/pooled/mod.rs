@@ -16,7 +16,8 @@ use super::Spectrum;
 use crate::time::Nanos;
 pub use length::{Length, OWN_MIN, RELAXATIONS, STRETCH_MAX, TWO_SIDED, length, relaxation, relaxation_by};
 pub use variance::Bounds;
-use variance::{Error, Pair, Parts, error, ratio};
+pub(crate) use variance::Error;
+use variance::{Pair, Parts, error, ratio};
 
 /// A stretch of a run, by scheduled arrival.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -284,21 +285,6 @@ mod tests {
         let Bounds::AtLeast(low) = pooled.percentile(0.999).unwrap().bounds else { panic!("no bound") };
         assert!(low > 30.0 && low <= 41.0, "{low}");
         assert!(matches!(pooled.percentile(0.9).unwrap().bounds, Bounds::TwoSided { .. }));
-    }
-
-    #[test]
-    fn a_figure_in_another_unit_is_the_same_figure() {
-        let figure = Figure {
-            value: 4e6,
-            n: 3,
-            bounds: Bounds::TwoSided { low: 3e6, high: 6e6 },
-            standard_error: Some(5e5),
-            degrees: 4.0,
-        };
-        let scaled = figure.scaled(1e-6);
-        assert!((scaled.value - 4.0).abs() < 1e-12 && (scaled.standard_error.unwrap() - 0.5).abs() < 1e-12);
-        assert!((scaled.bounds.high().unwrap() - 6.0).abs() < 1e-12);
-        assert_eq!((scaled.n, scaled.degrees), (3, 4.0));
     }
 
     proptest! {

@@ -20,13 +20,26 @@ pub(super) struct Parts {
 
 /// The error of a ratio, relative to it, which for small errors is that of its logarithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Error {
+pub(crate) struct Error {
     pub relative: f64,
     pub degrees: f64,
 }
 
 impl Error {
-    fn half(self) -> f64 {
+    /// From the variance `B` between runs and the variance `W` of what runs that differ by nothing else have.
+    ///
+    /// Where `B <= W`, runs differ by no more than that. Both then estimate the same, and the variance is their mean, with
+    /// twice the degrees of freedom of `B`. Where `B > W`, runs may differ by something that `W` does not see, such as a neighbour on the
+    /// machine: the variance is `B`, with `1 + W / B` times its degrees, which fall to those of the runs alone.
+    pub fn of(between: f64, within: f64, degrees: f64) -> Self {
+        if between <= within {
+            Self { relative: f64::midpoint(between, within).sqrt(), degrees: 2.0 * degrees }
+        } else {
+            Self { relative: between.sqrt(), degrees: degrees * (1.0 + within / between) }
+        }
+    }
+
+    pub fn half(self) -> f64 {
         self.distance(f64::midpoint(1.0, CONFIDENCE))
     }
 
@@ -72,11 +85,8 @@ pub(super) fn ratio(runs: &[Parts]) -> Option<f64> {
 ///   over all runs (Bartlett, J. R. Stat. Soc. 98 (1935) 536), never below 0, and raised by what a
 ///   correlation about an estimated mean is too low, `(1 + 3 r) / b` (Marriott and Pope, Biometrika 41 (1954) 390).
 ///
-/// Where `B <= W`, runs differ by no more than their batches say. Both then estimate the same, and the variance is
-/// their mean, with `2 (R - 1)` degrees of freedom: twice those of `B`, less than the `4 (R - 1)` that a `W` without
-/// error would bring, because batches are neither independent nor normal. Where `B > W`, runs may differ by something that no batch sees,
-/// such as a neighbour on the machine: the variance is `B`, with `(R - 1) (1 + W / B)` degrees, which fall to those
-/// of the runs alone.
+/// The two make the variance by [`Error::of`]. Twice the degrees of `B` are fewer than the `4 (R - 1)` that a `W` without error
+/// would bring, because batches are neither independent nor normal.
 pub(super) fn error(runs: &[Parts]) -> Option<Error> {
     let count = runs.len() as f64;
     let wholes: Vec<Pair> = runs.iter().map(|run| run.whole).collect();
@@ -87,11 +97,8 @@ pub(super) fn error(runs: &[Parts]) -> Option<Error> {
     }
     let between = squares * count / (count - 1.0) / numerator.powi(2);
     let degrees = count - 1.0;
-    Some(match within(runs).map(|within| within / numerator.powi(2)) {
-        Some(within) if between <= within => {
-            Error { relative: f64::midpoint(between, within).sqrt(), degrees: 2.0 * degrees }
-        }
-        Some(within) => Error { relative: between.sqrt(), degrees: degrees * (1.0 + within / between) },
+    Some(match within(runs) {
+        Some(within) => Error::of(between, within / numerator.powi(2), degrees),
         None => Error { relative: between.sqrt(), degrees },
     })
 }

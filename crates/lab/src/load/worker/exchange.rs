@@ -9,6 +9,7 @@ use crate::workload::StepEnd;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
 use evenkeel_wire::{EscapeMode, Expect, command, status};
+use std::cmp::Reverse;
 use std::io;
 
 /// CR_SERVER_LOST, "lost connection to server during query".
@@ -312,5 +313,29 @@ impl Worker<'_> {
             self.fail(slot, CODE_LOST, now);
         }
         self.lose(slot);
+    }
+}
+
+impl Worker<'_> {
+    /// The session asks nothing until then.
+    pub(super) fn pause_until(&mut self, at: Nanos, slot: u32, statement: usize) {
+        self.sessions[slot as usize].state = State::Pausing(statement);
+        self.pausing.push(Reverse(self.deadline(at, slot)));
+    }
+
+    /// Asks what was to be asked after the pauses that have ended.
+    pub(super) fn end_pauses(&mut self, now: Nanos) {
+        while let Some(&Reverse(first)) = self.pausing.peek().filter(|first| first.0.at <= now) {
+            self.pausing.pop();
+            let session = &self.sessions[first.slot as usize];
+            if let (State::Pausing(statement), true) = (session.state, session.epoch == first.epoch) {
+                self.ask(first.slot, statement);
+            }
+        }
+    }
+
+    /// The instant at which the next pause ends.
+    pub(super) fn next_pause(&self) -> Option<Nanos> {
+        self.pausing.peek().map(|first| first.0.at)
     }
 }

@@ -8,27 +8,22 @@
 //! server may run inside it. `done` is read right after the call that brought the last byte. A request on a
 //! fresh connection is sent when it starts to connect and done when its connection is closed.
 
-mod asking;
 mod connect;
 mod dispatch;
 mod exchange;
 mod finish;
-mod pause;
-mod sparing;
 mod told;
-mod usage;
 
-use super::deadlines::{Deadline, Deadlines};
+use super::parts::Asking;
 use super::poller::{Looks, Poller, TIMER};
-use super::progress::Gauges;
+use super::progress::{Gauges, Usage};
 use super::recorder::Recorder;
 use super::request_log::LogSender;
 use super::result::LoadResult;
-use super::schedule::{Arrival, ArrivalPlan, LoadError, LoadPlan, Result, Schedule, SessionPolicy};
-use super::session::Session;
+use super::schedule::{Arrival, ArrivalPlan, LoadError, LoadPlan, Result, Schedule, SessionPolicy, Sparing};
+use super::session::{Deadline, Deadlines, Session};
 use super::written::Script;
 use crate::workload::Client;
-use asking::Asking;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Endpoint;
@@ -36,12 +31,10 @@ use evenkeel_os::clock::monotonic;
 use evenkeel_os::stop::Stop;
 use evenkeel_os::tls::TlsSetup;
 use evenkeel_wire::{Account, Channel, Encryption};
-use sparing::Sparing;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 use std::sync::atomic::AtomicUsize;
-use usage::Usage;
 
 /// Nothing sleeps longer, because the switch that stops a run has no descriptor to wait for.
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
@@ -176,7 +169,10 @@ impl<'a> Worker<'a> {
             recorder: Recorder::new(&*plan.workload, log),
             usage: Usage::default(),
             looks: Looks::default(),
-            asking: Asking::new(plan, thread),
+            asking: plan.parts.map(|parts| {
+                let seed = plan.seed.child("parts").numbered(thread as u64);
+                Asking::new(parts, plan.workload.statements().len(), seed)
+            }),
             may_wait: may_wait(shared, thread),
             sparing: Sparing::new(None, Nanos::ZERO, Nanos::ZERO),
             measure_start: Nanos::MAX,

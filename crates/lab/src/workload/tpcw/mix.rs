@@ -1,4 +1,4 @@
-//! The three mixes, walked by browsers or drawn by arrivals.
+//! The three mixes, walked by browsers or drawn by arrivals, and single statements.
 
 use super::matrix::{Interaction, Mix};
 use super::session::{Act, Line, Session, Store};
@@ -11,33 +11,57 @@ use evenkeel_core::distribution::WeightedChoice;
 use evenkeel_core::random::Random;
 use std::sync::Arc;
 
-/// A mix as a workload; a kind of request is an interaction.
-pub struct MixWorkload {
+/// A kind of request is an interaction of the mix, or the one statement.
+pub struct Tpcw {
     name: &'static str,
-    mix: Mix,
+    asked: Asked,
     statements: Vec<Statement>,
     kinds: Vec<String>,
     store: Arc<Store>,
-    /// Draws an interaction by its share in an endless walk.
-    shares: Arc<WeightedChoice>,
 }
 
-impl MixWorkload {
-    pub fn new(name: &'static str, mix: Mix, store: Arc<Store>) -> Self {
+enum Asked {
+    /// With what draws an interaction by its share in an endless walk.
+    Mix(Mix, Arc<WeightedChoice>),
+    /// One statement by itself, each time with parameters of its own.
+    One(Sql),
+}
+
+impl Tpcw {
+    pub fn mix(name: &'static str, mix: Mix, store: Arc<Store>) -> Self {
         let shares =
             WeightedChoice::new(&mix.stationary()).expect("shares are not negative and add up to one");
         let kinds = Interaction::ALL.map(|interaction| interaction.to_string()).to_vec();
         let statements = mix_rows().map(|row| row.statement()).collect();
-        Self { name, mix, statements, kinds, store, shares: Arc::new(shares) }
+        Self { name, asked: Asked::Mix(mix, Arc::new(shares)), statements, kinds, store }
     }
 
-    fn browser(&self, walk: Option<Mix>) -> Browser {
-        let (session, shares) = (Session::new(Arc::clone(&self.store)), Arc::clone(&self.shares));
-        Browser { session, shares, walk, at: None, left: Nanos::ZERO }
+    /// `name` may be another than the statement's own.
+    pub fn one(name: &'static str, sql: Sql, store: Arc<Store>) -> Self {
+        // Nobody looks at the answer of a lone statement.
+        let statement = Statement { name: name.to_owned(), captures: false, ..row(sql).statement() };
+        Self {
+            name,
+            asked: Asked::One(sql),
+            statements: vec![statement],
+            kinds: vec![name.to_owned()],
+            store,
+        }
+    }
+
+    fn one_client(&self, walks: bool) -> Box<dyn Client> {
+        let session = Session::new(Arc::clone(&self.store));
+        match &self.asked {
+            Asked::One(sql) => Box::new(SingleClient { sql: *sql, asked: true, session }),
+            Asked::Mix(mix, shares) => {
+                let (walk, shares) = (walks.then_some(*mix), Arc::clone(shares));
+                Box::new(Browser { session, shares, walk, at: None, left: Nanos::ZERO })
+            }
+        }
     }
 }
 
-impl Workload for MixWorkload {
+impl Workload for Tpcw {
     fn name(&self) -> &str {
         self.name
     }
@@ -51,16 +75,23 @@ impl Workload for MixWorkload {
     }
 
     fn client(&self, _number: u64) -> Box<dyn Client> {
-        Box::new(self.browser(None))
+        self.one_client(false)
     }
 
     fn closed_client(&self, _number: u64) -> Box<dyn Client> {
-        Box::new(self.browser(Some(self.mix)))
+        self.one_client(true)
     }
 
     fn sample(&self, statement: usize, random: &mut Random, parameters: &mut Parameters) -> bool {
-        let Some(row) = mix_rows().nth(statement) else { return false };
-        sample(&self.store, row.sql, random, parameters)
+        let sql = match &self.asked {
+            Asked::One(sql) => (statement == 0).then_some(*sql),
+            Asked::Mix(..) => mix_rows().nth(statement).map(|row| row.sql),
+        };
+        sql.is_some_and(|sql| sample(&self.store, sql, random, parameters))
+    }
+
+    fn weights(&self) -> Option<Vec<f64>> {
+        matches!(self.asked, Asked::One(_)).then(|| vec![1.0])
     }
 }
 
@@ -136,51 +167,6 @@ impl Client for Browser {
 
     fn first_think(&mut self, random: &mut Random) -> Option<Nanos> {
         Some(TPCW_THINK_TIME.residual(random))
-    }
-}
-
-// One statement of TPC-W by itself, each time with parameters of its own.
-
-pub struct Single {
-    name: &'static str,
-    sql: Sql,
-    statements: [Statement; 1],
-    kinds: [String; 1],
-    store: Arc<Store>,
-}
-
-impl Single {
-    /// `name` may be another than the statement's own.
-    pub fn new(name: &'static str, sql: Sql, store: Arc<Store>) -> Self {
-        // Nobody looks at the answer of a lone statement.
-        let statement = Statement { name: name.to_owned(), captures: false, ..row(sql).statement() };
-        Self { name, sql, statements: [statement], kinds: [name.to_owned()], store }
-    }
-}
-
-impl Workload for Single {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn statements(&self) -> &[Statement] {
-        &self.statements
-    }
-
-    fn kinds(&self) -> &[String] {
-        &self.kinds
-    }
-
-    fn client(&self, _number: u64) -> Box<dyn Client> {
-        Box::new(SingleClient { sql: self.sql, asked: true, session: Session::new(Arc::clone(&self.store)) })
-    }
-
-    fn sample(&self, statement: usize, random: &mut Random, parameters: &mut Parameters) -> bool {
-        statement == 0 && sample(&self.store, self.sql, random, parameters)
-    }
-
-    fn weights(&self) -> Option<Vec<f64>> {
-        Some(vec![1.0])
     }
 }
 

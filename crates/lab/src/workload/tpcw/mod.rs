@@ -22,7 +22,6 @@
 //! endless walk. Shopping Cart makes a cart and adds an item; Buy Request and Buy Confirm first make a cart
 //! with three lines by two more statements (`tpcw.cart_insert`, `tpcw.cart_fill`).
 
-mod database;
 mod interactions;
 mod matrix;
 mod mix;
@@ -31,10 +30,10 @@ mod session;
 mod statements;
 
 use super::{Entry, Workload};
-pub use database::{Database, TakenIds};
 pub use matrix::{Interaction, Mix};
-use mix::{MixWorkload, Single};
+use mix::Tpcw;
 use session::Store;
+pub use session::{Database, TakenIds};
 use statements::{ROWS, Sql};
 use std::sync::Arc;
 
@@ -66,12 +65,12 @@ pub(super) fn catalog() -> Vec<Entry> {
 pub(super) fn find(name: &str, database: Database) -> Option<Arc<dyn Workload>> {
     let store = Arc::new(Store::new(database));
     if let Some(&(name, _, mix)) = MIXES.iter().find(|(known, ..)| *known == name) {
-        return Some(Arc::new(MixWorkload::new(name, mix, store)));
+        return Some(Arc::new(Tpcw::mix(name, mix, store)));
     }
     let study = STUDY.iter().map(|&(name, _, sql)| (name, sql));
     let others = ROWS.iter().filter(|row| !row.is_control()).map(|row| (row.name, row.sql));
     let (name, sql) = study.chain(others).find(|(known, _)| *known == name)?;
-    Some(Arc::new(Single::new(name, sql, store)))
+    Some(Arc::new(Tpcw::one(name, sql, store)))
 }
 
 #[cfg(test)]
@@ -187,17 +186,6 @@ mod tests {
             assert!(key.1 > 2_592 && keys.insert(key), "{key:?}");
             assert_eq!(client.step(Some(&Reply::default()), &mut random, &mut parameters), None);
         }
-    }
-
-    #[test]
-    fn think_time_has_its_mean_and_its_bound() {
-        let workload = find("tpcw.shopping", scale(1, 1_000)).unwrap();
-        let mut random = Random::new(Seed(2));
-        let mut client = workload.closed_client(0);
-        let thinks: Vec<f64> =
-            (0..50_000).map(|_| client.think(&mut random).unwrap().as_secs_f64()).collect();
-        let mean = thinks.iter().sum::<f64>() / 50_000.0;
-        assert!((6.85..7.15).contains(&mean) && thinks.iter().all(|&think| think <= 70.0), "{mean}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where the parameters of a user's statements come from.
 
-use super::super::fill::{set_text, set_value};
+use super::super::{set_text, set_value};
 use super::ColumnReader;
 use crate::workload::Value;
 use evenkeel_core::Nanos;

@@ -6,7 +6,7 @@ mod columns;
 mod compile;
 mod generator;
 
-use super::fill::set_value;
+use super::set_value;
 use super::{Client, Fill, Parameters, Reply, Statement, Value, Workload, WorkloadError};
 pub use columns::{ColumnReader, NoColumns};
 pub use compile::COLUMN_LIMIT;

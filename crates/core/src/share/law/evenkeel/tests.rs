@@ -218,3 +218,62 @@ fn numbers_without_sense_leave_the_window() {
     let odd = report(f64::NAN, f64::INFINITY, 0.01);
     assert!(law.update(&[odd], 0).is_finite());
 }
+
+fn host(shares: f64, wanted: f64, outstanding: f64, rate: f64) -> Report {
+    Report {
+        disks: vec![DiskUse { shares, wanted }],
+        most: 64.0,
+        outstanding,
+        completions: 50,
+        rate,
+        ..Report::default()
+    }
+}
+
+fn told(periods: usize, all: &[Report]) -> Vec<Option<f64>> {
+    let learnt = |own| {
+        let mut fairness = Fairness::default();
+        (0..periods).for_each(|_| fairness.learn(all, own));
+        fairness.unfair()
+    };
+    (0..all.len()).map(learnt).collect()
+}
+
+#[test]
+fn equal_parts_of_unequal_shares_are_found_after_some_periods_by_those_who_have_too_much_or_too_little() {
+    let in_turn = [host(1.0, 64.0, 8.0, 100.0), host(2.0, 64.0, 16.0, 100.0), host(5.0, 64.0, 40.0, 100.0)];
+    assert_eq!(told(12, &in_turn), [None; 3]);
+    let found = told(60, &in_turn);
+    assert!(
+        found[0].is_some_and(|ratio| ratio > 2.0) && found[2].is_some_and(|ratio| ratio < 0.7),
+        "{found:?}"
+    );
+    let by_shares = [1.0, 2.0, 5.0].map(|shares| host(shares, 64.0, 8.0 * shares, 95.0 * shares + 9.0));
+    assert_eq!(told(60, &by_shares), [None; 3]);
+}
+
+#[test]
+fn who_wants_no_more_or_may_have_no_more_is_not_wronged() {
+    let busy = host(1.0, 64.0, 8.0, 500.0);
+    for other in [
+        host(5.0, 8.0, 8.0, 100.0),
+        host(5.0, 100.0, 64.0, 100.0),
+        host(5.0, 0.0, 0.0, 0.0),
+        host(5.0, 64.0, 8.0, 0.0),
+    ] {
+        assert_eq!(told(60, &[busy.clone(), other.clone()]), [None; 2], "{other:?}");
+    }
+    assert_eq!(told(60, std::slice::from_ref(&busy)), [None]);
+    let few = Report { completions: 1, ..host(5.0, 64.0, 8.0, 100.0) };
+    assert_eq!(told(20, &[busy, few])[1], None, "too few I/Os to know");
+}
+
+#[test]
+fn unfairness_that_has_ended_is_soon_over() {
+    let mut fairness = Fairness::default();
+    let (wrong, right) = (host(1.0, 64.0, 8.0, 100.0), host(3.0, 64.0, 8.0, 300.0));
+    (0..60).for_each(|_| fairness.learn(&[wrong.clone(), Report { rate: 100.0, ..right.clone() }], 0));
+    assert!(fairness.unfair().is_some());
+    (0..60).for_each(|_| fairness.learn(&[wrong.clone(), right.clone()], 0));
+    assert_eq!(fairness.unfair(), None);
+}

@@ -1,10 +1,9 @@
 //! The rows of each table.
 
-use super::size::{Size, Table};
 use super::words;
-use crate::data::row::Row;
+use super::{PASSWORD, Size, Table};
 use crate::data::tpcw::Date;
-use crate::data::tpcw::values::{month, nstring, whole};
+use crate::data::tpcw::values::{Row, month, nstring, whole};
 use evenkeel_core::random::{Random, Seed};
 use std::sync::{Arc, OnceLock};
 
@@ -175,8 +174,6 @@ const STATES: [&str; 51] = [
 /// Countries of the second half.
 const COUNTRIES: [&str; 10] =
     ["Australia", "Canada", "Chile", "China", "France", "Germany", "Japan", "Russia", "South Africa", "UK"];
-
-pub const PASSWORD: &str = "password";
 
 /// Appends all fields of a customer but the id, tabs between: at home in the country with states, or abroad.
 pub fn customer_fields(

@@ -1,7 +1,6 @@
 use crate::statistics::{
     CONFIDENCE, Sample, normal_tail, standard_error_bound, student_quantile, student_tail,
 };
-use std::fmt;
 
 /// Confidence of the upper bound of the spread over runs by which further runs are counted: a few runs may agree by chance.
 const SPREAD_CONFIDENCE: f64 = 0.7;
@@ -180,16 +179,9 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin(f64);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("a margin of {0} is not possible: above 0 and at most 1 is needed")]
 pub struct MarginError(pub f64);
-
-impl fmt::Display for MarginError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "a margin of {} is not possible: above 0 and at most 1 is needed", self.0)
-    }
-}
-
-impl std::error::Error for MarginError {}
 
 impl Margin {
     pub fn new(share: f64) -> Result<Self, MarginError> {

@@ -20,7 +20,7 @@
 //! `d ln X / d ln W = 0.1`: an error of 1 % in throughput is one of 10 % in the depth and in the threshold. So rounds are judged
 //! one by one as well, and the range over them goes with the figure.
 
-pub mod costs;
+pub use super::costs;
 
 /// Part of the peak throughput at which the knee is.
 pub const PART_OF_PEAK: f64 = 0.9;

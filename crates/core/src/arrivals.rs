@@ -2,12 +2,8 @@
 //!
 //! No process adds rounding error up: an instant is as exact after an hour as in the first second.
 
-mod constant;
-
 use crate::random::{Random, Seed};
 use crate::time::Nanos;
-pub use constant::Constant;
-use std::fmt;
 
 /// The scheduled instants of an open load, counted from the start of the phase, never falling.
 pub trait Arrivals: Send {
@@ -69,16 +65,9 @@ impl ExactSum {
 /// generator needs to send one request.
 pub const RATE_MAX: f64 = 1e7;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("arrival rate {0} is not above 0 and at most {RATE_MAX} per second")]
 pub struct RateError(pub f64);
-
-impl fmt::Display for RateError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "arrival rate {} is not above 0 and at most {RATE_MAX} per second", self.0)
-    }
-}
-
-impl std::error::Error for RateError {}
 
 /// The rate itself, per second, where it is one that arrivals can have.
 pub fn check_rate(rate: f64) -> Result<f64, RateError> {
@@ -143,21 +132,36 @@ impl Pause {
     }
 }
 
+/// Evenly spaced arrivals: arrival `k = 0, 1, 2, ...` is at `k / lambda` seconds, where `lambda` is the
+/// arrival rate per second, computed from `k` and rounded down to a nanosecond.
+///
+/// Endless.
+#[derive(Clone, Debug)]
+pub struct Constant {
+    rate: f64,
+    next: u64,
+}
+
+impl Constant {
+    pub fn new(rate_per_second: f64) -> Result<Self, RateError> {
+        Ok(Self { rate: check_rate(rate_per_second)?, next: 0 })
+    }
+}
+
+impl Arrivals for Constant {
+    fn next_arrival(&mut self) -> Option<Nanos> {
+        // The quotient is exact to 2^-53: below a nanosecond for the first hundred days.
+        let instant = (self.next as f64 * 1e9 / self.rate) as u64;
+        self.next += 1;
+        (instant != u64::MAX).then_some(Nanos(instant))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::Seed;
     use proptest::prelude::*;
-
-    #[test]
-    fn the_same_seed_gives_the_same_arrivals() {
-        let arrivals = |seed| {
-            let mut poisson = Poisson::new(1_000.0, Seed(seed)).unwrap();
-            std::iter::from_fn(move || poisson.next_arrival()).take(100).collect::<Vec<_>>()
-        };
-        assert_eq!(arrivals(3), arrivals(3));
-        assert_ne!(arrivals(3), arrivals(4));
-    }
 
     #[test]
     fn a_million_arrivals_come_at_the_mean_rate() {
@@ -269,5 +273,24 @@ mod tests {
         // The density of what is left is 1/m (1 - t/2m), whose mean is 2m/3; standard errors are about 0.01.
         assert!((drawn - 6.0).abs() < 0.06 && (left - 4.0).abs() < 0.05, "{drawn} {left}");
         assert_eq!(Pause::uniform(Nanos::ZERO).residual(&mut random), Nanos::ZERO);
+    }
+
+    #[test]
+    fn a_phase_of_whole_seconds_has_exactly_its_arrivals() {
+        let mut constant = Constant::new(1_000.0).unwrap();
+        let in_minute = std::iter::from_fn(|| constant.next_arrival())
+            .take_while(|&instant| instant < Nanos::from_secs(60))
+            .count();
+        assert_eq!(in_minute, 60_000);
+    }
+
+    proptest! {
+        #[test]
+        fn every_arrival_is_within_a_nanosecond_of_its_place(rate in 1..10_000_000_u64, skip in 0..1_000_000_u64) {
+            let mut constant = Constant { rate: rate as f64, next: skip };
+            let exact = u128::from(skip) * 1_000_000_000 / u128::from(rate);
+            let instant = constant.next_arrival().unwrap();
+            prop_assert!(u128::from(instant.0).abs_diff(exact) <= 1, "{instant:?} {exact}");
+        }
     }
 }
