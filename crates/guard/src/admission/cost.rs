@@ -5,7 +5,7 @@
 //! are in units of the mean transaction of the last hundred thousands. A server that becomes slower for all
 //! raises costs and unit alike, so that weights stay.
 
-use crate::numbers::NumberMap;
+use crate::NumberMap;
 use evenkeel_core::Nanos;
 
 /// Digests that are remembered.
