@@ -4,7 +4,7 @@ use super::line::{Exported, Manifest, Writer};
 use super::{check, line};
 use crate::audit::{named, no_table};
 use crate::table::{Found, literal, quoted};
-use crate::{HaulError, Progress, Refused, Step, locked, refused};
+use crate::{HaulError, Progress, Step, locked, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs::File;
@@ -92,10 +92,6 @@ impl Export<'_> {
             None => Ok(names),
         }
     }
-}
-
-pub(super) fn no_name(table: &str) -> Refused {
-    refused(format!("table {table:?}: its name cannot be the name of a file"), "rename the table")
 }
 
 fn describe(control: &mut Control, name: &str) -> Result<(Exported, String), HaulError> {
