@@ -49,9 +49,7 @@ impl Opened {
             }
         }
     }
-}
 
-impl Opened {
     /// Whether all of a range is in whole blocks.
     pub fn is_whole(&self, offset: u64, bytes: u64) -> bool {
         offset.is_multiple_of(self.block) && bytes.is_multiple_of(self.block)

@@ -91,9 +91,7 @@ impl Connection {
         let reply = Reply::Nbd { connection: context.connection, cookie: self.asked.add(asked) };
         context.requests.push(Request { disk, work, reply });
     }
-}
 
-impl Connection {
     pub(super) fn say(&mut self, cookie: u64, result: Result<(), Failure>) {
         self.output.answer(Head::new(cookie, result), Default::default(), Held::default());
     }
