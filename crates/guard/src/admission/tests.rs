@@ -25,6 +25,12 @@ fn gate_with(limit: usize, options: Options) -> (Gate, TenantId) {
     (gate, tenant)
 }
 
+fn ask(gate: &mut Gate, tenant: TenantId, sessions: &[SessionId]) {
+    for session in sessions {
+        gate.ask(ms(0), by(*session, tenant));
+    }
+}
+
 fn notices(gate: &mut Gate) -> Vec<Notice> {
     std::iter::from_fn(|| gate.notice()).collect()
 }
@@ -32,9 +38,7 @@ fn notices(gate: &mut Gate) -> Vec<Notice> {
 #[test]
 fn a_lower_limit_stops_nobody_and_lets_nobody_in() {
     let (mut gate, shop) = gate(3);
-    for session in [A, B, C] {
-        gate.ask(ms(0), by(session, shop));
-    }
+    ask(&mut gate, shop, &[A, B, C]);
     gate.set_limit(ms(1), 1);
     let waiting = SessionId(4);
     assert_eq!(gate.ask(ms(1), by(waiting, shop)), Admission::Queued);
@@ -49,8 +53,7 @@ fn a_lower_limit_stops_nobody_and_lets_nobody_in() {
 #[test]
 fn an_idle_transaction_lends_its_permit_and_comes_back_unqueued() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(0), by(B, shop));
+    ask(&mut gate, shop, &[A, B]);
     assert!(gate.lend(ms(100), by(A, shop), Loan::Idle));
     assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(100))]);
     gate.resume(ms(200), by(A, shop));
@@ -66,9 +69,7 @@ fn an_idle_transaction_lends_its_permit_and_comes_back_unqueued() {
 #[test]
 fn without_any_end_for_a_second_the_liveness_rule_admits_one_more() {
     let (mut gate, shop) = gate(1);
-    for session in [A, B, C] {
-        gate.ask(ms(0), by(session, shop));
-    }
+    ask(&mut gate, shop, &[A, B, C]);
     gate.tick(ms(999));
     assert_eq!(notices(&mut gate), []);
     gate.tick(ms(1_000));
@@ -111,8 +112,7 @@ fn the_liveness_rule_counts_from_the_first_waiter_not_from_the_last_end() {
 #[test]
 fn a_full_queue_refuses_with_its_reason() {
     let (mut gate, shop) = gate_with(1, Options { queue_max: Some(1), ..Options::default() });
-    gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(0), by(B, shop));
+    ask(&mut gate, shop, &[A, B]);
     let full = Rejection::QueueFull { waiting: 1, bound: 1 };
     assert_eq!(gate.ask(ms(0), by(C, shop)), Admission::Rejected(full));
     assert_eq!((gate.take_interval(ms(1)).rejected, gate.census(ms(1)).tenants[0].rejected), (1, 1));
@@ -140,9 +140,7 @@ fn a_dry_run_holds_nothing_back_and_says_what_it_would_have_held() {
     assert_eq!(gate.census(ms(0)).would_have_queued, 2);
     // Who waits when it is switched on comes in.
     let (mut gate, shop) = self::gate(1);
-    for session in [A, B, C] {
-        gate.ask(ms(0), by(session, shop));
-    }
+    ask(&mut gate, shop, &[A, B, C]);
     gate.set_options(ms(1), Options { dry_run: true, ..Options::default() });
     assert_eq!((notices(&mut gate).len(), gate.waiting()), (2, 0));
 }
@@ -227,8 +225,7 @@ fn an_answer_settles_what_its_session_holds() {
 #[test]
 fn an_answer_to_a_command_before_the_one_that_waits_leaves_that_one_waiting() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(0), by(B, shop));
+    ask(&mut gate, shop, &[A, B]);
     gate.settle(ms(1), by(B, shop), None, false);
     assert_eq!((gate.running(), gate.waiting()), (1, 1));
 }
@@ -240,8 +237,7 @@ fn at_server(since: u64) -> Loan {
 #[test]
 fn a_statement_that_does_not_use_the_server_makes_room_and_comes_back_unqueued() {
     let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(0), by(B, shop));
+    ask(&mut gate, shop, &[A, B]);
     assert!(gate.lend(ms(100), by(A, shop), at_server(20)));
     assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(100))]);
     let census = gate.brief_census(ms(1_020));
@@ -296,9 +292,7 @@ fn what_was_on_loan_tells_the_controller_nothing_and_is_counted() {
 #[test]
 fn one_on_loan_that_has_nothing_at_the_server_any_more_makes_room_for_another_loan() {
     let (mut gate, shop) = gate_with(1, Options { lent_max: 1, ..Options::default() });
-    for session in [A, B, C] {
-        gate.ask(ms(0), by(session, shop));
-    }
+    ask(&mut gate, shop, &[A, B, C]);
     assert!(gate.lend(ms(1), by(A, shop), at_server(0)) && !gate.lend(ms(1), by(B, shop), at_server(0)));
     assert!(gate.lend(ms(2), by(A, shop), Loan::Idle));
     let census = gate.brief_census(ms(2));

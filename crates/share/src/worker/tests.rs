@@ -8,7 +8,6 @@ use evenkeel_core::Nanos;
 use evenkeel_core::share::Costs;
 use evenkeel_os::clock::Clock;
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -42,10 +41,6 @@ impl Backing for Slow {
         self.bytes.len() as u64
     }
 
-    fn is_read_only(&self) -> bool {
-        false
-    }
-
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
         if !matches!(work, Work::Flush) {
             let busy = self.site.busy.fetch_add(1, Ordering::SeqCst) + 1;
@@ -69,10 +64,6 @@ impl Backing for Slow {
             }
             ended.push(Ended { id, answer: self.done(work) });
         }
-    }
-
-    fn descriptor(&self) -> Option<RawFd> {
-        None
     }
 
     fn due(&self) -> Option<Nanos> {

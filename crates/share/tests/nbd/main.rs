@@ -210,20 +210,6 @@ fn who_takes_no_answers_holds_up_nobody_else() {
 }
 
 #[test]
-fn requests_without_bytes_are_bounded_too() {
-    let served = Served::start();
-    served.orders.held.store(true, Ordering::SeqCst);
-    let mut client = Client::open(unix(&served.path()), "orders");
-    let flushes: Vec<u8> = (0..3_000).flat_map(|number| request(FLUSH, 0, number, 0, 0)).collect();
-    client.send(&flushes);
-    let mut other = Client::open(unix(&served.path()), "archive");
-    other.ask(READ, 0, 0, 512).unwrap();
-    assert!(served.orders.started.load(Ordering::SeqCst) <= 256);
-    served.orders.held.store(false, Ordering::SeqCst);
-    (0..3_000).for_each(|_| assert_eq!(client.answer(0).error, 0));
-}
-
-#[test]
 fn an_engine_that_stops_answers_what_was_asked_and_leaves_no_socket() {
     let served = Served::start();
     fill(&served);
