@@ -88,7 +88,7 @@ impl Export<'_> {
         names.sort();
         names.dedup();
         match names.iter().find(|name| name.starts_with('.') || name.contains('/')) {
-            Some(bad) => Err(no_name(bad).into()),
+            Some(bad) => Err(check::no_name(bad).into()),
             None => Ok(names),
         }
     }

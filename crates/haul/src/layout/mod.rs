@@ -114,7 +114,7 @@ enum SeparatorWord {
 
 /// Reads it; the delimiter is `;`, fields are texts that are trimmed on both sides, as long as nothing else is said. A blank number is
 /// refused where it is part of the key, and NULL elsewhere, as is a blank time; a blank text is empty.
-fn parse(text: &str) -> Result<LayoutFile, Problem> {
+pub(crate) fn parse(text: &str) -> Result<LayoutFile, Problem> {
     let file: File = toml::from_str(text).map_err(|error| problem(text, &error))?;
     let delimiter = match file.delimiter.as_bytes() {
         [byte] => *byte,
@@ -216,13 +216,14 @@ pub struct LayoutFileError {
 }
 
 /// What is wrong, and on which line where that is known.
-struct Problem {
-    pub line: Option<usize>,
-    pub text: String,
+#[derive(Debug)]
+pub(crate) struct Problem {
+    line: Option<usize>,
+    text: String,
 }
 
 impl Problem {
-    pub fn new(text: impl Into<String>) -> Self {
+    fn new(text: impl Into<String>) -> Self {
         Self { line: None, text: text.into() }
     }
 }

@@ -203,11 +203,8 @@ mod tests {
     use super::*;
     use crate::layout;
 
-    fn of(text: &str) -> crate::layout::LayoutFile {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("a.toml");
-        std::fs::write(&path, text).unwrap();
-        layout::read(&path).unwrap()
+    fn of(text: &str) -> Layout {
+        layout::parse(text).unwrap().layout
     }
 
     const CALLS: &str = "charset = 'latin1'\nkey = ['seq']\n[[field]]\nname = 'seq'\nwidth = 10\ntype = 'integer'\n\
@@ -217,7 +214,7 @@ mod tests {
 
     fn calls(engine: Engine) -> Table {
         let index = vec![vec!["at".to_owned(), "day".to_owned()]];
-        Table::of(&of(CALLS).layout, 0, "calls", engine, &index).unwrap()
+        Table::of(&of(CALLS), 0, "calls", engine, &index).unwrap()
     }
 
     #[test]
@@ -250,10 +247,9 @@ mod tests {
 
     #[test]
     fn a_key_that_may_be_null_is_an_index_and_an_index_over_nothing_is_refused() {
-        let layout = of(&CALLS.replace("key = ['seq']", "key = ['at']")).layout;
+        let layout = of(&CALLS.replace("key = ['seq']", "key = ['at']"));
         let nullable =
-            of(&CALLS.replacen("'time'\n", "'time'\nblank = 'null'\n", 1).replace("['seq']", "['at']"))
-                .layout;
+            of(&CALLS.replacen("'time'\n", "'time'\nblank = 'null'\n", 1).replace("['seq']", "['at']"));
         assert_eq!(Table::of(&layout, 0, "t", Engine::InnoDb, &[]).unwrap().primary, ["at"]);
         let table = Table::of(&nullable, 0, "t", Engine::InnoDb, &[]).unwrap();
         assert_eq!((table.primary.len(), &table.indexes[0][0]), (0, &"at".to_owned()));

@@ -170,7 +170,6 @@ fn rename(path: &Path, to: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
     use std::io::Write;
 
     fn names(found: &[PathBuf]) -> Vec<String> {

@@ -72,10 +72,6 @@ fn fault(host: &Host) -> Option<Fault> {
     host.latest.get().and_then(|snapshot| snapshot.fault.clone())
 }
 
-fn is_fault(event: &Event) -> bool {
-    matches!(event, Event::Fault { .. })
-}
-
 #[test]
 fn hosts_on_a_slot_file_find_windows_by_their_shares_and_say_what_bounds_them() {
     let mut scene = Scene::new();
@@ -251,7 +247,7 @@ fn an_engine_that_has_ended_is_a_fault_and_no_panic() {
     let mut looped =
         Loop::new((handle, Vec::new()), on_slots(&scene.path(), "a"), settings, (listener, Latest::new()));
     (1..4).for_each(|second| looped.end_period(Nanos::from_secs(second)));
-    let faults = events.lock().unwrap().iter().filter(|event| is_fault(event)).count();
+    let faults = events.lock().unwrap().iter().filter(|event| matches!(event, Event::Fault { .. })).count();
     assert_eq!((faults, looped.totals.kept), (1, 3));
 }
 
