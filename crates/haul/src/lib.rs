@@ -18,15 +18,14 @@ pub mod input;
 pub mod keys;
 pub mod layout;
 pub mod load;
-mod progress;
 mod session;
 pub mod table;
 pub mod watch;
 
 pub(crate) use error::refused;
 pub use error::{HaulError, Refused};
-pub use progress::{Progress, Step};
 
+pub use convert::{Progress, Step};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a mutex guards, also where a thread that had it panicked: that ends its work anyway.

@@ -2,13 +2,26 @@
 
 use super::ShareError;
 use super::front::Front;
+use super::front::nbd::Nbd;
 use super::handle::{Handle, Inbox};
-use super::listening::Listening;
-use super::plan::{NbdPlan, Plan};
+use super::plan::{DiskPlan, NbdPlan, Plan, exports};
 use super::worker::Worker;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+/// Sockets at which clients may connect already, or are connected; they are answered once an engine serves them.
+pub struct Listening(Nbd);
+
+impl Listening {
+    /// Listens for clients of these disks, whose requests may hold so many bytes of buffers.
+    ///
+    /// # Errors
+    /// As [`Engine::start_nbd`].
+    pub fn bind(nbd: &NbdPlan, disks: &[DiskPlan], memory: usize) -> Result<Self, ShareError> {
+        Ok(Self(Nbd::bind(nbd, exports(disks)?, memory)?))
+    }
+}
 
 pub struct Engine {
     handle: Handle,

@@ -12,7 +12,6 @@
 #![forbid(unsafe_code)]
 
 pub mod backing;
-mod check;
 pub mod control;
 mod engine;
 pub mod event;
@@ -21,19 +20,17 @@ mod handle;
 #[cfg(test)]
 #[path = "../../../tests/left_out.rs"]
 mod left_out;
-mod listening;
 mod plan;
 mod request;
 mod worker;
 
 pub use backing::{Backing, Ended};
-pub use engine::Engine;
+pub use engine::{Engine, Listening};
 pub use evenkeel_os::address::{Address, NoAddress};
 pub use evenkeel_os::tls::disk_tls as server_tls;
 pub use evenkeel_os::{ALIGNMENT, Access, Buffer, Work, group_id, serve_file_systems};
 pub use front::{FuseDisk, FuseError, FuseFront};
 pub use handle::{Counts, Crowd, DiskCounts, Handle, Seen};
-pub use listening::Listening;
 pub use plan::{DiskPlan, ListenAddress, NbdPlan, Plan, ShareError};
 pub use request::{Answer, Errno, Failure, Reply, Request};
 pub use rustls::ServerConfig;

@@ -5,7 +5,7 @@
 //! are in units of the mean transaction of the last hundred thousands. A server that becomes slower for all
 //! raises costs and unit alike, so that weights stay.
 
-use crate::numbers::NumberMap;
+use crate::NumberMap;
 use evenkeel_core::Nanos;
 
 /// Digests that are remembered.
@@ -154,11 +154,11 @@ mod tests {
             assert!(costs.len() <= DIGESTS_MAX);
         }
         assert!(!costs.is_empty());
-    }
-
-    #[test]
-    fn what_is_not_known_weighs_one() {
         let mut costs = Costs::default();
-        assert_eq!((costs.weigh(0, MS), costs.weigh(9, Nanos::ZERO)), (1.0, 1.0));
+        assert_eq!(
+            (costs.weigh(0, MS), costs.weigh(9, Nanos::ZERO)),
+            (1.0, 1.0),
+            "what is not known weighs one"
+        );
     }
 }

@@ -3,8 +3,7 @@
 //! The server decides who may kill whom. While it does, the session is out of the queue, so that its statement cannot begin
 //! meanwhile; a refusal puts it back where it was.
 
-use super::session::{Session, Stage};
-use super::tenant::{Kill, Waiter};
+use super::tenant::{Kill, Session, Stage, Waiter};
 use super::{Caller, Gate, Notice, Rejection, TenantId};
 use evenkeel_core::Nanos;
 

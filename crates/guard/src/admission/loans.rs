@@ -1,7 +1,9 @@
 //! Permits that are lent: a transaction that does not use the server, or has had more of it than its kind ever
-//! takes, makes room for another. It goes on meanwhile, and takes its permit back without queueing.
+//! takes, makes room for another. It goes on meanwhile, and takes its permit back without queueing. Also sessions that never
+//! queue because they hold locks by what their texts say, or may hold what cannot be read: anybody may bring that about, so
+//! that each tenant may have only so many. And another server in the place of the one behind the gate.
 
-use super::{Caller, Gate, Loan, SessionId, Stage};
+use super::{Caller, Gate, Loan, Notice, SessionId, Stage};
 use evenkeel_core::Nanos;
 
 impl Gate {
@@ -98,6 +100,65 @@ impl Gate {
                 self.asleep.remove(&(since, session));
             }
             Stage::Waiting(_) | Stage::Running => {}
+        }
+    }
+
+    /// The number of the server behind the gate, for the [`Caller`]s whose connections lead there.
+    pub fn server(&self) -> u32 {
+        self.server
+    }
+
+    /// A new server is behind the gate; its number. Whatever runs, lends or is exempt is at the old one, and
+    /// counts no more. Who waits would go to the old one too: it is let through, and is not counted there.
+    pub fn new_server(&mut self, now: Nanos) -> u32 {
+        self.server = self.server.wrapping_add(1);
+        let killed = self.killed_waiters();
+        for (tenant, waiter) in self.tenants.clear().into_iter().chain(killed) {
+            let wait = now - waiter.since;
+            self.tenants.count(tenant);
+            self.tenants.get(tenant).waits.record(wait);
+            self.notices.push_back(Notice::Admitted(waiter.session, wait));
+        }
+        self.sessions.clear();
+        self.lent = 0;
+        self.on_loan.clear();
+        self.asleep.clear();
+        (self.unqueued, self.by_liveness) = (0, 0);
+        self.progress = self.progress.max(now);
+        self.set_running(now, 0);
+        self.server
+    }
+
+    /// Whether the session's connection leads to a server that is not the present one.
+    pub(super) fn is_of_old(&self, caller: Caller) -> bool {
+        caller.server != self.server
+    }
+
+    /// Most sessions of a tenant that may be exempt now: as many as may run, so that a tenant's exempt sessions cannot be
+    /// a multiple of the limit. Those that are exempt already stay so.
+    pub fn named_max(&self) -> usize {
+        self.options.named_max.min(self.limit.max(self.options.named_min))
+    }
+
+    /// A session has no open transaction, and holds locks by what its texts say: whether it may pass the queue for that. Once for a
+    /// session; [`Gate::unexempt`] ends it.
+    pub fn exempt(&mut self, caller: Caller) -> bool {
+        if self.is_of_old(caller) {
+            return true;
+        }
+        let (most, dry_run) = (self.named_max(), self.options.dry_run);
+        let tenant = self.tenants.get(caller.tenant);
+        let room = tenant.exempt < most || dry_run;
+        tenant.exempt += usize::from(room);
+        tenant.exempt_refused += u64::from(!room);
+        room
+    }
+
+    /// An exempted session holds something else too, or nothing any more, or is gone.
+    pub fn unexempt(&mut self, caller: Caller) {
+        if !self.is_of_old(caller) {
+            let tenant = self.tenants.get(caller.tenant);
+            tenant.exempt = tenant.exempt.saturating_sub(1);
         }
     }
 }

@@ -11,22 +11,16 @@
 
 mod census;
 mod cost;
-mod exempt;
-mod failover;
 mod kills;
-#[cfg(test)]
-mod loan_tests;
 mod loans;
 mod meter;
 #[cfg(test)]
 mod properties;
-mod session;
 mod tenant;
 #[cfg(test)]
 mod tests;
-mod ticks;
 
-use crate::numbers::NumberMap;
+use super::NumberMap;
 pub use census::{Census, WaitReason};
 pub use cost::Costs;
 use evenkeel_core::Nanos;
@@ -34,10 +28,9 @@ use meter::Meter;
 pub use meter::{
     Admission, Caller, Ended, Interval, Loan, Notice, Options, Outcome, Rejection, SessionId, TenantId,
 };
-use session::{Entrance, Session, Stage};
 use std::collections::{BTreeSet, VecDeque};
 pub use tenant::TenantCensus;
-use tenant::{Kill, Tenants, Ticket, Waiter};
+use tenant::{Entrance, Kill, Session, Stage, Tenants, Ticket, Waiter};
 
 /// The gate: who runs, who waits, and in which order.
 #[derive(Debug)]

@@ -114,16 +114,12 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn a_listener_of_this_process_is_found_by_its_port() {
+    fn a_listener_of_this_process_is_found_by_its_port_and_by_its_path() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         assert_eq!(find(&ServerAddress::Tcp(address)), Some(std::process::id()));
         drop(listener);
         assert_eq!(find(&ServerAddress::Tcp(address)), None);
-    }
-
-    #[test]
-    fn a_listener_of_this_process_is_found_by_its_path() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
         let _listener = UnixListener::bind(&path).expect("a socket");

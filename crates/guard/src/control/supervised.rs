@@ -144,13 +144,15 @@ mod tests {
     }
 
     #[test]
-    fn decisions_pass_within_the_bounds() {
+    fn decisions_pass_within_the_bounds_and_a_limit_of_zero_is_refused() {
         let mut controller = supervised(&[7, 5_000]);
         assert_eq!(
             controller.tick(&mut sample(4)).to_string(),
             "limit 7, because nothing has been measured yet"
         );
         assert_eq!(controller.tick(&mut sample(7)).limit, 100);
+        let verdict = supervised(&[0]).tick(&mut sample(4));
+        assert_eq!((verdict.limit, verdict.fault), (4, Some(Fault::Limit)));
     }
 
     #[test]
@@ -204,11 +206,5 @@ mod tests {
             supervised(&[5]).tick(&mut odd);
             assert_eq!(odd.signals.user_cpu_share, kept);
         }
-    }
-
-    #[test]
-    fn a_limit_of_zero_is_refused() {
-        let verdict = supervised(&[0]).tick(&mut sample(4));
-        assert_eq!((verdict.limit, verdict.fault), (4, Some(Fault::Limit)));
     }
 }

@@ -1,6 +1,7 @@
-//! What a session may hold that others wait for.
+//! What a session may hold that others wait for; commands and error codes by what they mean for that.
 
 use super::act::Act;
+use crate::admission::Outcome;
 
 /// Named locks beyond this number are one lock without a name.
 const NAMES_MAX: usize = 16;
@@ -73,4 +74,92 @@ impl Hold {
             }
         }
     }
+}
+
+/// A command, as far as holds differ by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Code {
+    /// SQL text, which has to be read to know what it does.
+    Query,
+    /// Prepares a statement; takes no lock that outlives it, and its EXECUTE asks.
+    Prepare,
+    /// Runs a prepared statement, once or for an array.
+    Execute,
+    /// Forgets a statement; not answered.
+    Close,
+    /// Back to the state after login, or another account.
+    Reset,
+    /// Needs no permit and is answered.
+    Aside,
+    /// Needs no permit and is not answered.
+    Silent,
+    /// Old commands that act on data.
+    Other,
+    /// Not known; the server will answer something.
+    Unknown,
+}
+
+impl Code {
+    pub fn of(byte: u8) -> Self {
+        match byte {
+            0x03 => Self::Query,
+            0x16 => Self::Prepare,
+            0x17 | 0xfa => Self::Execute,
+            0x19 => Self::Close,
+            // COM_CHANGE_USER and COM_RESET_CONNECTION.
+            0x11 | 0x1f => Self::Reset,
+            // COM_QUIT and COM_STMT_SEND_LONG_DATA.
+            0x01 | 0x18 => Self::Silent,
+            // INIT_DB, SHUTDOWN, STATISTICS, PROCESS_INFO, PROCESS_KILL, DEBUG, PING,
+            // BINLOG_DUMP, TABLE_DUMP, REGISTER_SLAVE, STMT_RESET, SET_OPTION, STMT_FETCH, BINLOG_DUMP_GTID,
+            // CLONE, SUBSCRIBE_GROUP_REPLICATION.
+            0x02 | 0x08..=0x0a | 0x0c..=0x0e | 0x12 | 0x13 | 0x15 | 0x1a..=0x1c | 0x1e | 0x20 | 0x21 => {
+                Self::Aside
+            }
+            // FIELD_LIST, which works out constants of views; CREATE_DB, DROP_DB, REFRESH.
+            0x04..=0x07 => Self::Other,
+            _ => Self::Unknown,
+        }
+    }
+
+    pub fn bypasses(self) -> bool {
+        matches!(self, Self::Prepare | Self::Close | Self::Reset | Self::Aside | Self::Silent)
+    }
+
+    pub fn is_answered(self) -> bool {
+        !matches!(self, Self::Close | Self::Silent)
+    }
+
+    /// Whether its end is that of a unit of work.
+    pub fn is_work(self) -> bool {
+        matches!(self, Self::Query | Self::Execute | Self::Other)
+    }
+}
+
+/// The server rolled the whole transaction back: deadlock, also as XA and cluster conflicts report it.
+pub(super) fn ends_transaction(error: u16) -> bool {
+    const LOCK_DEADLOCK: u16 = 1213;
+    error == LOCK_DEADLOCK
+}
+
+/// There is no such prepared statement, or the command was too short to name one.
+pub(super) fn is_unknown_statement(error: u16) -> bool {
+    const UNKNOWN_STATEMENT: u16 = 1243;
+    const MALFORMED_PACKET: u16 = 1835;
+    matches!(error, UNKNOWN_STATEMENT | MALFORMED_PACKET)
+}
+
+/// What an error says about the server.
+pub(super) fn outcome(error: u16) -> Outcome {
+    match error {
+        // Deadlock, lock wait, XA branch rolled back for either; changed since it was read (MariaDB).
+        1213 | 1205 | 1402 | 1613 | 1614 | 1020 => Outcome::RolledBack,
+        // Out of memory, sort memory, connections, threads, resources, lock table; statement time-outs.
+        1037 | 1038 | 1040 | 1041 | 1135 | 1203 | 1206 | 1226 | 1969 | 3024 => Outcome::Overload,
+        _ => Outcome::Ignored,
+    }
+}
+
+pub(super) fn worse(one: Outcome, other: Outcome) -> Outcome {
+    if one == Outcome::Ignored { other } else { one }
 }

@@ -11,11 +11,8 @@
 //! triggers do inside is not seen; the liveness rule of the gate is there for that.
 
 mod act;
-mod code;
 mod digest;
 mod hold;
-#[cfg(test)]
-mod properties;
 #[cfg(test)]
 mod table;
 #[cfg(test)]
@@ -25,10 +22,10 @@ mod token;
 pub use act::{Act, Statement};
 pub use hold::Hold;
 
+use super::NumberMap;
 use crate::admission::Outcome;
-use crate::numbers::NumberMap;
-use code::Code;
 use evenkeel_wire::status;
+use hold::Code;
 use std::collections::VecDeque;
 
 /// How a command may enter.
@@ -360,17 +357,17 @@ impl Session {
         if acts.len() > 1 && pending.code != Code::Prepare && acts.iter().any(takes) {
             self.hold.apply(Act::Doubt);
         }
-        let outcome = code::outcome(error);
-        if code::ends_transaction(error) && !self.hold.xa {
+        let outcome = hold::outcome(error);
+        if hold::ends_transaction(error) && !self.hold.xa {
             self.hold.transaction = false;
             return pending.permit.then_some(outcome).or(before.then_some(outcome));
         }
         let doubt = !self.autocommit || acts.iter().any(|act| matches!(act, Act::Call | Act::Doubt));
         // Nothing ran where the server only said that it knows no such statement, or did not prepare one.
-        let nothing = pending.absent && code::is_unknown_statement(error) || acts == [Act::Hidden];
+        let nothing = pending.absent && hold::is_unknown_statement(error) || acts == [Act::Hidden];
         self.hold.transaction |= doubt && !nothing && pending.permit && pending.code.is_work();
         if self.hold.transaction {
-            self.trouble = Some(self.trouble.map_or(outcome, |known| code::worse(known, outcome)));
+            self.trouble = Some(self.trouble.map_or(outcome, |known| hold::worse(known, outcome)));
             return None;
         }
         (pending.permit && pending.code.is_work()).then_some(outcome)

@@ -8,9 +8,7 @@
 
 mod account;
 mod arrivals;
-mod backend;
 mod link;
-mod names;
 mod pair;
 mod plan;
 mod seat;
@@ -40,9 +38,11 @@ use evenkeel_os::{Endpoint, Listener};
 pub use plan::{Plan, TenantBy};
 use shared::Shared;
 use std::io;
-use std::sync::Arc;
+use std::net::IpAddr;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use worker::Worker;
 
 pub const THREADS_MAX: usize = 64;
@@ -124,7 +124,7 @@ impl Guard {
         let gate = Gate::new(plan.limit, plan.options);
         let address = plan.backend.clone();
         let shared = Arc::new(Shared::new(plan, backend, tls, gate, threads).map_err(GuardError::Thread)?);
-        names::follow(&shared, &address).map_err(GuardError::Thread)?;
+        follow(&shared, &address).map_err(GuardError::Thread)?;
         let mut guard = Self { shared, listeners, threads: Vec::new() };
         for thread in 0..threads {
             guard.start_thread(thread).map_err(GuardError::Thread)?;
@@ -192,5 +192,38 @@ impl Drop for Guard {
         self.shared.stop_by(Nanos::ZERO);
         // Whoever drops a guard without asking does not want to know.
         let _ = self.join();
+    }
+}
+
+/// Time between two looks at whether the server could be reached.
+const NAP: Duration = Duration::from_secs(1);
+/// Naps after which the name is looked up in any case.
+const NAPS: u32 = 30;
+
+/// Looks the name of the server up again, as it leads elsewhere after a failover, from a thread of its own, since the system's resolver waits. It ends by itself soon after
+/// the guard; an address or a socket file needs none.
+fn follow(shared: &Arc<Shared>, address: &Address) -> io::Result<()> {
+    let Address::Tcp { host, .. } = address else { return Ok(()) };
+    if host.parse::<IpAddr>().is_ok() {
+        return Ok(());
+    }
+    let (shared, address) = (Arc::downgrade(shared), address.clone());
+    std::thread::Builder::new().name("names".into()).spawn(move || look_up(&shared, &address)).map(drop)
+}
+
+fn look_up(shared: &Weak<Shared>, address: &Address) {
+    let (mut naps, mut failed) = (0, 0);
+    loop {
+        std::thread::sleep(NAP);
+        naps += 1;
+        let Some(failures) = shared.upgrade().map(|shared| shared.stats.unreachable.get()) else { return };
+        if failures == failed && naps < NAPS {
+            continue;
+        }
+        (naps, failed) = (0, failures);
+        // A name that cannot be resolved now leaves what was known.
+        if let (Ok(found), Some(shared)) = (Endpoint::resolve(address), shared.upgrade()) {
+            shared.backend.replace(found);
+        }
     }
 }

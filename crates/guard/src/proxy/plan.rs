@@ -1,7 +1,7 @@
 //! What a guard has to know before it starts.
 
+use crate::NumberMap;
 use crate::admission::Options;
-use crate::numbers::NumberMap;
 use evenkeel_core::Nanos;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls};

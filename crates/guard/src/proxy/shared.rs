@@ -2,7 +2,6 @@
 
 use super::arrivals;
 use super::arrivals::Stats;
-use super::backend::Backend;
 use super::link::Link;
 use super::pair::Attempt;
 use super::plan::Plan;
@@ -16,7 +15,7 @@ use evenkeel_os::{Endpoint, Socket, Wake};
 use evenkeel_wire::relay::put_proxy_header;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// A server that its sessions have not heard for so long may be gone, if logins say so too.
 const SILENT: Nanos = Nanos::from_secs(1);
@@ -241,6 +240,34 @@ impl Door for ThreadDoor {
                 self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now));
             }
         }
+    }
+}
+
+/// The server's addresses, which change while the guard runs.
+pub struct Backend(RwLock<Arc<Vec<Endpoint>>>);
+
+impl Backend {
+    /// With what was found at the start.
+    pub fn new(endpoints: Vec<Endpoint>) -> Self {
+        Self(RwLock::new(Arc::new(endpoints)))
+    }
+
+    pub fn endpoints(&self) -> Arc<Vec<Endpoint>> {
+        // Nobody panics while he holds it: it is only read and replaced.
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A socket for the first of them, connected to nobody yet.
+    pub fn socket(&self) -> std::io::Result<Socket> {
+        match self.endpoints().first() {
+            Some(endpoint) => Socket::unconnected(endpoint),
+            None => Err(std::io::ErrorKind::AddrNotAvailable.into()),
+        }
+    }
+
+    /// Others, for connections that are made from now on.
+    pub fn replace(&self, endpoints: Vec<Endpoint>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(endpoints);
     }
 }
 

@@ -1,6 +1,5 @@
 //! The values of a column in one form, from wherever they come.
 
-use super::number;
 use crate::table::FoundColumn;
 
 /// What a column stores, as far as values that are the same can be written in several ways.
@@ -71,9 +70,9 @@ impl Form {
     /// Appends its form; `false` where it is nothing that such a column stores.
     fn put_bare(self, value: &[u8], says: Says, out: &mut Vec<u8>) -> bool {
         match self {
-            Self::Number => number::put(value, out),
+            Self::Number => put_number(value, out),
             Self::Single if says == Says::Server => put_single(value, out),
-            Self::Single => number::put(value, out),
+            Self::Single => put_number(value, out),
             Self::Instant => put_instant(value, out),
             Self::Clock => put_clock(value, out),
             Self::Char => put_text(without_last(value, b' '), says, out),
@@ -120,7 +119,7 @@ const WINDOWS: [char; 32] = [
 /// The shortest number that is stored as this one: `0.1` where the server says 0.10000000149011612.
 fn put_single(value: &[u8], out: &mut Vec<u8>) -> bool {
     let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
-    number.is_some_and(|number| number::put(format!("{:e}", number as f32).as_bytes(), out))
+    number.is_some_and(|number| put_number(format!("{:e}", number as f32).as_bytes(), out))
 }
 
 /// Fourteen digits, and those of a fraction that are not zero.
@@ -156,6 +155,50 @@ fn split_fraction(value: &[u8]) -> Option<(&[u8], &[u8])> {
     let Some(at) = memchr::memchr(b'.', value) else { return Some((value, &[])) };
     let fraction = &value[at + 1..];
     fraction.iter().all(u8::is_ascii_digit).then_some((&value[..at], fraction))
+}
+
+/// Appends a number as sign, digits without zeroes at either end, and a power of ten: `-1.50` is `-15e-1`. What is no number
+/// appends nothing and is `false`.
+pub(super) fn put_number(text: &[u8], out: &mut Vec<u8>) -> bool {
+    let text = text.trim_ascii();
+    let (negative, text) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        Some((b'+', rest)) => (false, rest),
+        _ => (false, text),
+    };
+    let Some((mantissa, power)) = split_power(text) else { return false };
+    let point = memchr::memchr(b'.', mantissa);
+    let (whole, behind) = point.map_or((mantissa, &[][..]), |at| (&mantissa[..at], &mantissa[at + 1..]));
+    if whole.is_empty() && behind.is_empty() || !whole.iter().chain(behind).all(u8::is_ascii_digit) {
+        return false;
+    }
+    let before = out.len();
+    if negative {
+        out.push(b'-');
+    }
+    let digits = out.len();
+    out.extend(whole.iter().chain(behind).skip_while(|digit| **digit == b'0'));
+    let with_zeroes = out.len();
+    while out.len() > digits && out.last() == Some(&b'0') {
+        out.pop();
+    }
+    if out.len() == digits {
+        // Zero has no sign.
+        out.truncate(before);
+        out.push(b'0');
+        return true;
+    }
+    let power = power - behind.len() as i64 + (with_zeroes - out.len()) as i64;
+    out.push(b'e');
+    out.extend_from_slice(power.to_string().as_bytes());
+    true
+}
+
+/// What stands before an `e`, and the power of ten behind it.
+fn split_power(text: &[u8]) -> Option<(&[u8], i64)> {
+    let Some(at) = text.iter().position(|byte| matches!(byte, b'e' | b'E')) else { return Some((text, 0)) };
+    let power = std::str::from_utf8(&text[at + 1..]).ok()?.parse::<i32>().ok()?;
+    Some((&text[..at], power.into()))
 }
 
 #[cfg(test)]
@@ -233,5 +276,29 @@ mod tests {
             out
         };
         assert_ne!(two(b"ab", b"c"), two(b"a", b"bc"));
+    }
+
+    fn number(text: &str) -> Option<String> {
+        let mut out = Vec::new();
+        put_number(text.as_bytes(), &mut out).then(|| String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn all_ways_to_write_a_number_have_one_form() {
+        for alike in [
+            &["1.5", "+1.50", "01.5", "15e-1", ".15E1", " 1.5 "][..],
+            &["0", "-0", "-0.00", "000", ".0", "0e7"],
+            &["1200", "1.2e3", "+0001200.000"],
+            &["-7", "-07.0"],
+        ] {
+            let forms: std::collections::BTreeSet<_> =
+                alike.iter().map(|text| number(text).unwrap()).collect();
+            assert_eq!(forms.len(), 1, "{alike:?}: {forms:?}");
+        }
+        assert_ne!(number("1.5"), number("1.49"));
+        assert_ne!(number("15"), number("150"));
+        for none in ["", "-", ".", "1.2.3", "a", "1e", "0x10", "--1"] {
+            assert_eq!(number(none), None, "{none}");
+        }
     }
 }

@@ -10,7 +10,6 @@ mod after;
 mod detail;
 mod form;
 mod judge;
-mod number;
 mod records;
 mod refused;
 mod run;

@@ -9,8 +9,8 @@ use crate::HaulError;
 use crate::blocks::Blocks;
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
-pub use block::Tally;
 pub(crate) use block::{Context, Converted, tidy, write_reject};
+pub use block::{Progress, Step, Tally};
 use evenkeel_os::stop::Stop;
 pub use job::{Duplicates, Job};
 pub use output::Done;
@@ -90,10 +90,7 @@ mod tests {
         fn new() -> Self {
             let home = tempfile::tempdir().unwrap();
             fs::create_dir(home.path().join("in")).unwrap();
-            let path = home.path().join("layout.toml");
-            fs::write(&path, LAYOUT).unwrap();
-            let file = layout::read(&path).unwrap();
-            Self { home, file }
+            Self { home, file: layout::parse(LAYOUT).unwrap() }
         }
 
         fn put(&self, name: &str, text: impl AsRef<[u8]>) {
@@ -140,35 +137,19 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_a_reject_can_be_had_again() {
-        let bench = Bench::new();
-        bench.put("a", b"\xff\0\\n\t \n");
-        bench.convert().unwrap();
-        assert!(bench.out("a.rejects").ends_with("\t\\xff\\x00\\\\n\\x09 \n"), "{}", bench.out("a.rejects"));
-    }
-
-    #[test]
-    fn a_file_of_the_user_with_the_name_of_an_input_and_another_ending_is_left_alone() {
+    fn a_file_of_the_user_is_left_alone_also_in_the_place_of_an_output() {
         let bench = Bench::new();
         bench.put("a", records(0..10));
         let out = bench.home.path().join("out");
         fs::create_dir(&out).unwrap();
-        fs::write(out.join("a.new"), "mine").unwrap();
-        bench.convert().unwrap();
-        assert_eq!((bench.out("a.new").as_str(), out.join("a.done").exists()), ("mine", true));
-    }
-
-    #[test]
-    fn a_file_in_the_place_of_an_output_that_no_note_knows_is_left_alone() {
-        let bench = Bench::new();
-        bench.put("a", records(0..10));
-        let out = bench.home.path().join("out");
-        fs::create_dir(&out).unwrap();
-        fs::write(out.join("a.csv"), "mine").unwrap();
+        for name in ["a.csv", "a.new"] {
+            fs::write(out.join(name), "mine").unwrap();
+        }
         assert!(matches!(bench.convert(), Err(HaulError::Foreign(_))));
         assert_eq!(bench.out("a.csv"), "mine");
         fs::remove_file(out.join("a.csv")).unwrap();
         bench.convert().unwrap();
+        assert_eq!((bench.out("a.new").as_str(), out.join("a.done").exists()), ("mine", true));
         let made = bench.out("a.csv");
         // A note that cannot be read does not say whose the outputs are.
         fs::write(out.join("a.done"), "{").unwrap();
@@ -179,10 +160,12 @@ mod tests {
     #[test]
     fn a_record_that_does_not_fit_makes_no_other_one_a_duplicate() {
         let bench = Bench::new();
-        bench.put("a", b"       1a\0d   \n       1ada   \n");
+        bench.put("a", b"       1a\0d   \n       1ada   \n\xff\0\\n\t \n");
         bench.convert().unwrap();
         assert_eq!(bench.out("a.csv"), "1;ada\n");
-        assert!(bench.out("a.rejects").contains("name: a byte of zero"));
+        let rejects = bench.out("a.rejects");
+        assert!(rejects.contains("name: a byte of zero"));
+        assert!(rejects.ends_with("\t\\xff\\x00\\\\n\\x09 \n"), "its bytes can be had again: {rejects}");
     }
 
     #[test]
@@ -265,11 +248,9 @@ mod tests {
     #[test]
     fn each_type_of_record_has_a_file_of_its_own() {
         let mut bench = Bench::new();
-        let path = bench.home.path().join("layout.toml");
         let text = "tell = { from = 0, width = 1 }\n[[record]]\nname = 'calls'\nis = ['C']\n[[record.field]]\nname = 'a'\nstart = 1\nwidth = 2\n\
             [[record]]\nname = 'texts'\nis = ['T']\n[[record.field]]\nname = 'b'\nstart = 1\nwidth = 3\n";
-        fs::write(&path, text).unwrap();
-        bench.file = layout::read(&path).unwrap();
+        bench.file = layout::parse(text).unwrap();
         bench.put("day", "C12\nTabc\nX\nC34\n");
         let done = bench.convert().unwrap();
         assert_eq!(
@@ -308,13 +289,9 @@ mod tests {
     #[test]
     fn a_key_that_ends_early_is_the_key_that_is_there() {
         let mut bench = Bench::new();
-        let path = bench.home.path().join("layout.toml");
-        fs::write(
-            &path,
-            "ragged = true\nkey = ['b']\n[[field]]\nname = 'a'\nwidth = 1\n[[field]]\nname = 'b'\nwidth = 4\n",
-        )
-        .unwrap();
-        bench.file = layout::read(&path).unwrap();
+        let text =
+            "ragged = true\nkey = ['b']\nfield = [{ name = 'a', width = 1 }, { name = 'b', width = 4 }]\n";
+        bench.file = layout::parse(text).unwrap();
         bench.put("a", "x1\nx12\nx123\nx12\n");
         bench.convert().unwrap();
         assert_eq!(bench.out("a.csv"), "x;1\nx;12\nx;123\n");

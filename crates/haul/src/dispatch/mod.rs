@@ -6,7 +6,6 @@
 mod create;
 mod job;
 mod journal;
-mod moved;
 mod retire;
 mod run;
 mod source;
@@ -15,7 +14,7 @@ mod work;
 
 pub use create::Create;
 pub use job::{Day, Job, NamePattern};
-pub(crate) use moved::{day_tables, forget, moved, retired};
+pub(crate) use journal::{day_tables, forget, moved, retired};
 pub use retire::{Retire, Retired, RetiredTable, retire};
 pub use run::dispatch;
 pub use source::{By, DispatchError, Shape};

@@ -168,7 +168,7 @@ fn refusal(
         return Ok(Some("a dispatch to it was cut: run evenkeel cdr dispatch first".to_owned()));
     }
     found.records = journal::count(control, table, "TRUE")?;
-    let moved = journal::moved(control, table)?;
+    let moved = journal::moved_to(control, table)?;
     let differs = found.records != moved;
     Ok(differs.then(|| {
         format!(

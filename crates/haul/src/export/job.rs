@@ -4,7 +4,7 @@ use super::line::{Exported, Manifest, Writer};
 use super::{check, line};
 use crate::audit::{named, no_table};
 use crate::table::{Found, literal, quoted};
-use crate::{HaulError, Progress, Refused, Step, locked, refused};
+use crate::{HaulError, Progress, Step, locked, refused};
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs::File;
@@ -88,14 +88,10 @@ impl Export<'_> {
         names.sort();
         names.dedup();
         match names.iter().find(|name| name.starts_with('.') || name.contains('/')) {
-            Some(bad) => Err(no_name(bad).into()),
+            Some(bad) => Err(check::no_name(bad).into()),
             None => Ok(names),
         }
     }
-}
-
-pub(super) fn no_name(table: &str) -> Refused {
-    refused(format!("table {table:?}: its name cannot be the name of a file"), "rename the table")
 }
 
 fn describe(control: &mut Control, name: &str) -> Result<(Exported, String), HaulError> {

@@ -6,11 +6,9 @@
 //! a table again.
 
 mod check;
-mod import;
 mod job;
 mod line;
 
-pub use check::{Fault, compare, verify};
-pub use import::{Import, Imported};
+pub use check::{Fault, Import, Imported, compare, verify};
 pub use job::Export;
 pub use line::{Exported, ExportedFile, Manifest};

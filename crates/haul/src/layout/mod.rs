@@ -1,13 +1,13 @@
 //! How records lie, from a TOML file with names, types and checks.
 
 mod guess;
-mod toml_form;
 
+use super::blocks::Separator;
+use evenkeel_wire::record::{Blank, Charset, Check, Field, Kind, Layout, LayoutError, RecordType, Trim};
 pub use guess::{Guess, NoLayout, Sample, guess};
+use serde::Deserialize;
 use std::fs;
-use std::path::Path;
-use toml_form::Problem;
-pub use toml_form::{LayoutFile, LayoutFileError};
+use std::path::{Path, PathBuf};
 
 /// Reads a layout file, whatever its name ends with.
 pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {
@@ -17,7 +17,221 @@ pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {
         problem: problem.text,
     };
     let text = fs::read_to_string(path).map_err(|error| failed(Problem::new(error.to_string())))?;
-    toml_form::parse(&text).map_err(failed)
+    parse(&text).map_err(failed)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default = "semicolon")]
+    delimiter: String,
+    #[serde(default)]
+    charset: CharsetWord,
+    #[serde(default)]
+    ragged: bool,
+    #[serde(default)]
+    separator: SeparatorWord,
+    #[serde(default)]
+    key: Vec<String>,
+    #[serde(default, rename = "field")]
+    fields: Vec<FieldTable>,
+    tell: Option<Tell>,
+    #[serde(default, rename = "record")]
+    records: Vec<RecordTable>,
+}
+
+fn semicolon() -> String {
+    ";".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tell {
+    from: usize,
+    width: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordTable {
+    name: String,
+    #[serde(default)]
+    is: Vec<String>,
+    #[serde(default)]
+    key: Vec<String>,
+    #[serde(rename = "field")]
+    fields: Vec<FieldTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FieldTable {
+    name: String,
+    /// Where it begins; where the one before it ends, unless told otherwise.
+    start: Option<usize>,
+    width: usize,
+    #[serde(default, rename = "type")]
+    kind: KindWord,
+    #[serde(default)]
+    trim: TrimWord,
+    blank: Option<BlankWord>,
+    min: Option<i64>,
+    max: Option<i64>,
+    #[serde(default)]
+    one_of: Vec<String>,
+    /// Digits behind the point of a decimal that has none in the record.
+    scale: Option<u32>,
+    #[serde(default)]
+    skip: bool,
+}
+
+/// An enum of words that serde reads and the record's own type.
+macro_rules! words {
+    ($word:ident is $of:ident: $first:ident $(, $more:ident)*) => {
+        #[derive(Clone, Copy, Default, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        enum $word { #[default] $first, $($more),* }
+        impl From<$word> for $of {
+            fn from(word: $word) -> Self {
+                match word { $word::$first => Self::$first, $($word::$more => Self::$more),* }
+            }
+        }
+    };
+}
+
+words!(KindWord is Kind: Text, Integer, Decimal, Time);
+words!(TrimWord is Trim: Both, Left, Right, None);
+words!(BlankWord is Blank: Null, Empty, Refuse);
+words!(CharsetWord is Charset: Ascii, Latin1, Utf8);
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SeparatorWord {
+    #[default]
+    Line,
+    None,
+}
+
+/// Reads it; the delimiter is `;`, fields are texts that are trimmed on both sides, as long as nothing else is said. A blank number is
+/// refused where it is part of the key, and NULL elsewhere, as is a blank time; a blank text is empty.
+pub(crate) fn parse(text: &str) -> Result<LayoutFile, Problem> {
+    let file: File = toml::from_str(text).map_err(|error| problem(text, &error))?;
+    let delimiter = match file.delimiter.as_bytes() {
+        [byte] => *byte,
+        _ => return Err(Problem::new(format!("delimiter: `{}` is not one letter", file.delimiter))),
+    };
+    let (tell, tables) = match (file.tell, file.records) {
+        (None, records) if records.is_empty() => {
+            let name = "records".to_owned();
+            (None, vec![RecordTable { name, is: Vec::new(), key: file.key, fields: file.fields }])
+        }
+        (_, records) if !file.fields.is_empty() || !file.key.is_empty() || records.is_empty() => {
+            return Err(Problem::new(
+                "fields and key stand within each [[record]] where there are several types",
+            ));
+        }
+        (tell, records) => (tell.map(|tell| tell.from..tell.from.saturating_add(tell.width)), records),
+    };
+    let plain = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    if let Some(table) = tables.iter().find(|table| table.name.is_empty() || !plain(&table.name)) {
+        let text =
+            format!("record type `{}`: files are named by it, so take letters, digits, _ and -", table.name);
+        return Err(Problem::new(text));
+    }
+    let types = tables.into_iter().map(record_type).collect::<Result<Vec<_>, _>>()?;
+    let layout = Layout::new(types, tell, delimiter, file.charset.into())?.ragged(file.ragged);
+    let separator = match (file.separator, layout.types()) {
+        (SeparatorWord::Line, _) => Separator::Line,
+        (SeparatorWord::None, [one]) if !file.ragged => Separator::Length(one.length()),
+        _ => return Err(Problem::new("records without line ends are of one type and one length")),
+    };
+    Ok(LayoutFile { layout, separator, text: text.to_owned() })
+}
+
+fn record_type(table: RecordTable) -> Result<RecordType, Problem> {
+    let (mut fields, mut end) = (Vec::new(), 0_usize);
+    for field in table.fields {
+        let start = field.start.unwrap_or(end);
+        end = start.saturating_add(field.width);
+        let in_key = table.key.contains(&field.name);
+        fields.push(of_table(field, start, in_key)?);
+    }
+    let place = |name: &String| {
+        let found = fields.iter().position(|field: &Field| &field.name == name);
+        found.ok_or_else(|| Problem::new(format!("the key names `{name}`, and no field has that name")))
+    };
+    let key = table.key.iter().map(place).collect::<Result<_, _>>()?;
+    let is = table.is.into_iter().map(String::into_bytes).collect();
+    Ok(RecordType { name: table.name, is, fields, key })
+}
+
+fn of_table(table: FieldTable, start: usize, in_key: bool) -> Result<Field, Problem> {
+    let name = table.name;
+    let kind = match (Kind::from(table.kind), table.scale) {
+        (kind, None) => kind,
+        (Kind::Decimal, Some(scale @ 1..=30)) => Kind::Scaled(scale),
+        _ => return Err(Problem::new(format!("{name}: scale is for decimals, from 1 to 30"))),
+    };
+    let is_number = matches!(kind, Kind::Integer | Kind::Decimal | Kind::Scaled(_));
+    let blank = table.blank.map(Blank::from).unwrap_or(match kind {
+        _ if in_key => Blank::Refuse,
+        Kind::Text => Blank::Empty,
+        _ => Blank::Null,
+    });
+    let check = match (table.min, table.max, table.one_of.is_empty()) {
+        (None, None, true) => Check::None,
+        (None, None, false) => Check::OneOf(table.one_of.into_iter().map(String::into_bytes).collect()),
+        (min, max, true) if is_number => Check::Within(min.unwrap_or(i64::MIN), max.unwrap_or(i64::MAX)),
+        (_, _, true) => return Err(Problem::new(format!("{name}: min and max are for numbers"))),
+        (_, _, false) => return Err(Problem::new(format!("{name}: either bounds or one_of"))),
+    };
+    let trim = table.trim.into();
+    Ok(Field { name, start, width: table.width, kind, trim, blank, check, kept: !table.skip })
+}
+
+fn problem(text: &str, error: &toml::de::Error) -> Problem {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map(|before| before.bytes().filter(|byte| *byte == b'\n').count() + 1);
+    Problem { line, text: error.message().to_owned() }
+}
+
+// A layout file once it is read, and what may be wrong with one.
+
+/// A layout and what of it is no business of a single record.
+#[derive(Clone, Debug)]
+pub struct LayoutFile {
+    pub layout: Layout,
+    pub separator: Separator,
+    /// The file as it stands, so that work on one layout is not gone on with by another.
+    pub text: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}: {problem}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+pub struct LayoutFileError {
+    path: PathBuf,
+    /// Counted from one; `None` where it is the file as a whole.
+    line: Option<usize>,
+    problem: String,
+}
+
+/// What is wrong, and on which line where that is known.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    line: Option<usize>,
+    text: String,
+}
+
+impl Problem {
+    fn new(text: impl Into<String>) -> Self {
+        Self { line: None, text: text.into() }
+    }
+}
+
+impl From<LayoutError> for Problem {
+    fn from(error: LayoutError) -> Self {
+        Self::new(error.to_string())
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::files::{Ground, LoadedFile, Looked};
 use super::manifest::{KnownFile, Origin};
 use super::rejects::{Rejects, Turn};
 use super::store::{Options, Shared};
-use super::{begun, files, manifest, store};
+use super::{files, manifest, store};
 use crate::audit::{AfterLoad, Audit, Report};
 use crate::convert::{Duplicates, Tally};
 use crate::layout::LayoutFile;
@@ -111,7 +111,7 @@ impl Job<'_> {
         let tally = sum(files.iter().map(|file| &file.tally));
         let mut loaded = Loaded { named, tally, files, dropped: false, notes };
         let is_new = origin == Origin::Created && known.is_empty();
-        if is_new && loaded.is_all_refused() && begun::count(&mut control, &self.tables)? == 0 {
+        if is_new && loaded.is_all_refused() && files::count_rows(&mut control, &self.tables)? == 0 {
             self.forget(&mut control, &loaded.named)?;
             loaded.dropped = true;
         }

@@ -5,9 +5,8 @@
 //! which bytes of which file are in. Parts are committed in the order of the records, also where several connections send them,
 //! so that what is in is always the beginning of a file, and a record that was refused as a duplicate has the first of its kind
 //! in the table. Tables without transactions have no such parts: a load of them that was cut is emptied and begun again
-//! ([`begun`]).
+//! ([`files`]).
 
-mod begun;
 mod files;
 mod job;
 mod manifest;

@@ -3,7 +3,7 @@
 use super::job::{Job, Settled, lock};
 use super::manifest::{KnownFile, Origin};
 use super::store::{Indexes, Options, Warnings};
-use super::{begun, files, manifest};
+use super::{files, manifest};
 use crate::table::{Engine, Found, folded, quoted};
 use crate::{HaulError, dispatch, refused};
 use evenkeel_site::server::Control;
@@ -24,7 +24,13 @@ impl Job<'_> {
         let mut notes = Vec::new();
         if !engine.has_transactions() && now != Origin::Created {
             let shortest = self.file.layout.types().iter().map(|each| each.length()).min().unwrap_or(1);
-            notes.extend(begun::settle(control, (&self.tables, &named), &known, &looked, shortest as u64)?);
+            notes.extend(files::settle_cut(
+                control,
+                (&self.tables, &named),
+                &known,
+                &looked,
+                shortest as u64,
+            )?);
             known = manifest::read(control, &named)?;
         }
         let origin = self.origin_of_all(control, now, &known, engine)?;
@@ -121,7 +127,7 @@ impl Job<'_> {
     ) -> Result<Origin, HaulError> {
         if !engine.has_transactions() && now == Origin::Filled {
             let ours: u64 = known.iter().map(|file| file.rows).sum();
-            if begun::count(control, &self.tables)? != ours {
+            if files::count_rows(control, &self.tables)? != ours {
                 return Ok(Origin::Filled);
             }
         }

@@ -97,10 +97,8 @@ mod tests {
             Some(5)
         );
         assert_eq!(row_of("Duplicate entry '1' for key 'PRIMARY'"), None);
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("a");
-        std::fs::write(&path, "field = [{ name = 'a', width = 2 }, { name = 'ab', width = 3 }]").unwrap();
-        let layout = crate::layout::read(&path).unwrap().layout;
+        let text_of = "field = [{ name = 'a', width = 2 }, { name = 'ab', width = 3 }]";
+        let layout = crate::layout::parse(text_of).unwrap().layout;
         let table = Table::of(&layout, 0, "t", crate::table::Engine::InnoDb, &[]).unwrap();
         let told = text(1366, "Incorrect integer value: 'zz' for column `x`.`t`.`ab` at row 4", &table);
         assert_eq!(told, "ab: no value of the column's type or character set (warning 1366)");

@@ -4,16 +4,13 @@
 //! to make the table, and [`Table::load_sql`] how its lines are loaded. A table that is there already is held against the layout
 //! by [`Found::check`].
 
-mod column;
-mod fold;
 mod found;
 mod sql;
 
 use crate::{Refused, refused};
-pub use column::Column;
 pub use evenkeel_site::server::{literal, quoted};
-use evenkeel_wire::record::{Blank, Charset, Field, Layout};
-pub(crate) use fold::folded;
+use evenkeel_wire::record::{Blank, Charset, Field, Kind, Layout};
+pub(crate) use found::folded;
 pub use found::{Found, FoundColumn};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -130,26 +127,94 @@ fn can_be(name: &str) -> bool {
     within && !name.ends_with(' ') && !name.chars().any(|letter| letter.is_control() || letter > '\u{ffff}')
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub width: usize,
+    pub kind: Kind,
+    /// As `VARCHAR(15)`.
+    pub column_type: String,
+    /// Whether it may be NULL: where a blank field is.
+    pub null: bool,
+}
+
+const VARCHAR: usize = 1000;
+const TEXT: usize = 65_535;
+/// Digits of a DECIMAL at most, and those behind the point.
+const DIGITS: (usize, usize) = (65, 30);
+/// Bytes of an instant; a day has eight.
+const INSTANT: usize = 14;
+
+impl Column {
+    /// Of a field: wide enough for all that it can hold.
+    fn of(field: &Field) -> Self {
+        let (name, width, kind) = (field.name.clone(), field.width, field.kind);
+        Self { name, width, kind, column_type: column_type(field), null: field.blank == Blank::Null }
+    }
+
+    /// Whether it stores text, which has a character set.
+    pub fn is_text(&self) -> bool {
+        self.column_type.starts_with("VARCHAR") || self.column_type.ends_with("TEXT")
+    }
+}
+
+fn column_type(field: &Field) -> String {
+    match (field.kind, field.width) {
+        // No number and no instant is an empty text.
+        (Kind::Text, width) => text(width),
+        (Kind::Scaled(scale), width) if field.blank == Blank::Empty => text(width + scale as usize + 2),
+        (_, width) if field.blank == Blank::Empty => text(width),
+        (Kind::Integer, 1..=2) => "TINYINT".to_owned(),
+        (Kind::Integer, 3..=4) => "SMALLINT".to_owned(),
+        (Kind::Integer, 5..=6) => "MEDIUMINT".to_owned(),
+        (Kind::Integer, 7..=9) => "INT".to_owned(),
+        (Kind::Integer, 10..=18) => "BIGINT".to_owned(),
+        (Kind::Integer, width) if width <= DIGITS.0 => format!("DECIMAL({width},0)"),
+        (Kind::Integer, width) => text(width),
+        (Kind::Decimal, width) => decimal(width),
+        (Kind::Scaled(scale), width) if width <= DIGITS.0 => {
+            format!("DECIMAL({},{scale})", width.max(scale as usize))
+        }
+        (Kind::Scaled(_), width) => text(width + 1),
+        (Kind::Time, width) if width < INSTANT => "DATE".to_owned(),
+        (Kind::Time, _) => "DATETIME".to_owned(),
+    }
+}
+
+fn text(width: usize) -> String {
+    match width {
+        width if width <= VARCHAR => format!("VARCHAR({width})"),
+        width if width <= TEXT => "TEXT".to_owned(),
+        _ => "MEDIUMTEXT".to_owned(),
+    }
+}
+
+/// The point may stand anywhere, so that as many digits can be behind it as before it.
+fn decimal(width: usize) -> String {
+    let behind = (width - 1).min(DIGITS.1);
+    match width + behind {
+        digits if digits <= DIGITS.0 => format!("DECIMAL({digits},{behind})"),
+        _ => text(width),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layout;
 
-    fn of(text: &str) -> crate::layout::LayoutFile {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("a.toml");
-        std::fs::write(&path, text).unwrap();
-        layout::read(&path).unwrap()
+    fn of(text: &str) -> Layout {
+        layout::parse(text).unwrap().layout
     }
 
     const CALLS: &str = "charset = 'latin1'\nkey = ['seq']\n[[field]]\nname = 'seq'\nwidth = 10\ntype = 'integer'\n\
-[[field]]\nname = 'who`s'\nwidth = 15\n[[field]]\nname = 'at'\nwidth = 14\ntype = 'time'\n\
-[[field]]\nname = 'day'\nwidth = 8\ntype = 'time'\nblank = 'refuse'\n[[field]]\nname = 'amount'\nwidth = 5\ntype = 'decimal'\n\
-[[field]]\nname = 'rest'\nwidth = 3\nskip = true\n[[field]]\nname = 'cause'\nwidth = 3\ntype = 'integer'\nblank = 'empty'\n";
+    [[field]]\nname = 'who`s'\nwidth = 15\n[[field]]\nname = 'at'\nwidth = 14\ntype = 'time'\n\
+    [[field]]\nname = 'day'\nwidth = 8\ntype = 'time'\nblank = 'refuse'\n[[field]]\nname = 'amount'\nwidth = 5\ntype = 'decimal'\n\
+    [[field]]\nname = 'rest'\nwidth = 3\nskip = true\n[[field]]\nname = 'cause'\nwidth = 3\ntype = 'integer'\nblank = 'empty'\n";
 
     fn calls(engine: Engine) -> Table {
         let index = vec![vec!["at".to_owned(), "day".to_owned()]];
-        Table::of(&of(CALLS).layout, 0, "calls", engine, &index).unwrap()
+        Table::of(&of(CALLS), 0, "calls", engine, &index).unwrap()
     }
 
     #[test]
@@ -157,9 +222,9 @@ mod tests {
         assert_eq!(
             calls(Engine::InnoDb).create_sql(),
             "CREATE TABLE `calls` (\n  `seq` BIGINT NOT NULL,\n  \
-     `who``s` VARCHAR(15) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL,\n  `at` DATETIME NULL,\n  `day` DATE NOT NULL,\n  \
-     `amount` DECIMAL(9,4) NULL,\n  `cause` VARCHAR(3) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL,\n  \
-     PRIMARY KEY (`seq`),\n  INDEX (`at`, `day`)\n) ENGINE=InnoDB DEFAULT CHARACTER SET latin1 COLLATE latin1_bin"
+         `who``s` VARCHAR(15) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL,\n  `at` DATETIME NULL,\n  `day` DATE NOT NULL,\n  \
+         `amount` DECIMAL(9,4) NULL,\n  `cause` VARCHAR(3) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL,\n  \
+         PRIMARY KEY (`seq`),\n  INDEX (`at`, `day`)\n) ENGINE=InnoDB DEFAULT CHARACTER SET latin1 COLLATE latin1_bin"
         );
     }
 
@@ -182,10 +247,9 @@ mod tests {
 
     #[test]
     fn a_key_that_may_be_null_is_an_index_and_an_index_over_nothing_is_refused() {
-        let layout = of(&CALLS.replace("key = ['seq']", "key = ['at']")).layout;
+        let layout = of(&CALLS.replace("key = ['seq']", "key = ['at']"));
         let nullable =
-            of(&CALLS.replacen("'time'\n", "'time'\nblank = 'null'\n", 1).replace("['seq']", "['at']"))
-                .layout;
+            of(&CALLS.replacen("'time'\n", "'time'\nblank = 'null'\n", 1).replace("['seq']", "['at']"));
         assert_eq!(Table::of(&layout, 0, "t", Engine::InnoDb, &[]).unwrap().primary, ["at"]);
         let table = Table::of(&nullable, 0, "t", Engine::InnoDb, &[]).unwrap();
         assert_eq!((table.primary.len(), &table.indexes[0][0]), (0, &"at".to_owned()));

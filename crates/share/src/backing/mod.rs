@@ -25,7 +25,9 @@ pub struct Ended {
 pub trait Backing: Send {
     fn bytes(&self) -> u64;
 
-    fn is_read_only(&self) -> bool;
+    fn is_read_only(&self) -> bool {
+        false
+    }
 
     /// Who does the I/O, in a word or two for people.
     fn executor(&self) -> String {
@@ -51,8 +53,10 @@ pub trait Backing: Send {
     /// Adds what has ended since the last call.
     fn collect(&mut self, now: Nanos, ended: &mut Vec<Ended>);
 
-    /// A descriptor that becomes readable when something has ended; it is watched edge-triggered.
-    fn descriptor(&self) -> Option<RawFd>;
+    /// A descriptor that becomes readable when something has ended, where there is one; it is watched edge-triggered.
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
 
     /// Device time of all that was started, in seconds of one spindle, where the storage keeps an account of it.
     fn device_s(&self) -> Option<f64> {

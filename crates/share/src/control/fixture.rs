@@ -10,7 +10,6 @@ use crate::{Answer, Backing, Buffer, DiskPlan, Ended, Plan, Reply, Request, Work
 use evenkeel_core::share::Costs;
 use evenkeel_core::share::law::Settings as Evenkeel;
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -133,10 +132,6 @@ impl Backing for Disk {
         1 << 20
     }
 
-    fn is_read_only(&self) -> bool {
-        false
-    }
-
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
         let is_flush = matches!(work, Work::Flush);
         let due = if is_flush { now } else { self.array.take(SERVICE, &mut self.own_free_at) };
@@ -155,10 +150,6 @@ impl Backing for Disk {
                 _ => ended.push(Ended { id, answer: Ok(Buffer::default()) }),
             }
         }
-    }
-
-    fn descriptor(&self) -> Option<RawFd> {
-        None
     }
 
     fn due(&self) -> Option<Nanos> {

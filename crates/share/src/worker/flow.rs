@@ -1,7 +1,7 @@
 //! The way of a request: checked, held back, let go, ended, answered.
 
 use super::{Flying, Kind, LAST, Worker};
-use crate::check::check;
+use crate::request::check;
 use crate::{Answer, Errno, Failure, Reply, Request, Work};
 use evenkeel_core::Nanos;
 use evenkeel_core::share::{Io, Sent};

@@ -8,7 +8,6 @@ use evenkeel_core::Nanos;
 use evenkeel_core::share::Costs;
 use evenkeel_os::clock::Clock;
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -29,21 +28,16 @@ struct Site {
     flushes: AtomicUsize,
 }
 
-/// Bytes in memory; each work takes so long.
+/// Whatever is read or written, each work takes so long.
 struct Slow {
     site: Arc<Site>,
-    bytes: Vec<u8>,
     takes: Nanos,
     under_way: Vec<(Nanos, u64, Work)>,
 }
 
 impl Backing for Slow {
     fn bytes(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    fn is_read_only(&self) -> bool {
-        false
+        1 << 16
     }
 
     fn start(&mut self, id: u64, work: Work, now: Nanos) {
@@ -71,10 +65,6 @@ impl Backing for Slow {
         }
     }
 
-    fn descriptor(&self) -> Option<RawFd> {
-        None
-    }
-
     fn due(&self) -> Option<Nanos> {
         self.under_way.iter().map(|(due, ..)| *due).min()
     }
@@ -83,19 +73,10 @@ impl Backing for Slow {
 impl Slow {
     fn done(&mut self, work: Work) -> Answer {
         match work {
-            Work::Read { offset, mut buffer } => {
-                let from = offset as usize;
-                let length = buffer.len();
-                buffer.as_mut_slice().copy_from_slice(&self.bytes[from..from + length]);
-                Ok(buffer)
-            }
             Work::Write { durable: true, .. } if self.site.full.load(Ordering::SeqCst) => {
                 Err(Errno::NO_SPACE)
             }
-            Work::Write { offset, buffer, .. } => {
-                self.bytes[offset as usize..][..buffer.len()].copy_from_slice(buffer.as_slice());
-                Ok(buffer)
-            }
+            Work::Read { buffer, .. } | Work::Write { buffer, .. } => Ok(buffer),
             Work::Flush if self.site.flush_fails.swap(false, Ordering::SeqCst) => Err(Errno::IO),
             Work::Flush => {
                 self.site.flushes.fetch_add(1, Ordering::SeqCst);
@@ -109,7 +90,7 @@ impl Slow {
 fn plan(takes: Nanos, window: f64, shares: &[f64]) -> (Plan, Arc<Site>) {
     let site = Arc::new(Site::default());
     let disk = |&shares: &f64| {
-        let backing = Slow { site: site.clone(), bytes: vec![0; 1 << 16], takes, under_way: Vec::new() };
+        let backing = Slow { site: site.clone(), takes, under_way: Vec::new() };
         DiskPlan { name: "disk".to_owned(), shares, backing: Box::new(backing) }
     };
     let disks = shares.iter().map(disk).collect();

@@ -6,7 +6,6 @@ use evenkeel_share::{
     Address, Answer, Backing, Buffer, DiskPlan, Ended, Engine, Errno, ListenAddress, NbdPlan, Plan, Work,
 };
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -57,10 +56,6 @@ impl Backing for Memory {
             let site = &self.site;
             ended.extend(self.under_way.drain(..).map(|(id, work)| Ended { id, answer: site.done(work) }));
         }
-    }
-
-    fn descriptor(&self) -> Option<RawFd> {
-        None
     }
 
     fn due(&self) -> Option<Nanos> {

@@ -1,6 +1,6 @@
 //! Clients that hold what others need, and what becomes of those.
 
-use crate::client::{Client, READ, TRIM, WRITE, read, request, unix};
+use crate::client::{Client, FLUSH, READ, TRIM, WRITE, read, request, unix};
 use crate::disk::Served;
 use crate::{PATIENCE, fill, pattern, wait};
 use std::io::Read;
@@ -113,16 +113,19 @@ fn a_client_that_asks_for_much_holds_up_itself_alone() {
 }
 
 #[test]
-fn one_client_has_no_more_than_a_few_large_trims_under_way() {
-    let served = Served::start();
-    served.orders.held.store(true, Ordering::SeqCst);
-    let mut busy = Client::open(unix(&served.path()), "orders");
-    busy.send(&trims(200, 8 << 20));
-    let mut other = Client::open(unix(&served.path()), "archive");
-    other.ask(READ, 0, 0, 512).unwrap();
-    assert!(served.orders.started.load(Ordering::SeqCst) <= 32);
-    served.orders.held.store(false, Ordering::SeqCst);
-    (0..200).for_each(|_| assert_eq!(busy.answer(0).error, 0));
+fn requests_of_one_client_without_bytes_are_bounded_by_their_number_and_by_what_they_move() {
+    let flushes: Vec<u8> = (0..3_000).flat_map(|number| request(FLUSH, 0, number, 0, 0)).collect();
+    for (asked, many, most) in [(flushes, 3_000, 256), (trims(200, 8 << 20), 200, 32)] {
+        let served = Served::start();
+        served.orders.held.store(true, Ordering::SeqCst);
+        let mut busy = Client::open(unix(&served.path()), "orders");
+        busy.send(&asked);
+        let mut other = Client::open(unix(&served.path()), "archive");
+        other.ask(READ, 0, 0, 512).unwrap();
+        assert!(served.orders.started.load(Ordering::SeqCst) <= most);
+        served.orders.held.store(false, Ordering::SeqCst);
+        (0..many).for_each(|_| assert_eq!(busy.answer(0).error, 0));
+    }
 }
 
 #[test]

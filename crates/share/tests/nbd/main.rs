@@ -4,15 +4,13 @@
 mod client;
 mod disk;
 mod hostile;
-mod shares;
-mod tls;
 mod tools;
 
 use client::{Client, DISCONNECT, FLUSH, FUA, READ, TRIM, WRITE, ZERO, request, tcp, unix};
-use disk::{DISK, MEMORY, Served};
+use disk::{DISK, MEMORY, Served, disk, site};
 use evenkeel_core::share::Costs;
 use evenkeel_os::clock::Clock;
-use evenkeel_share::{Address, Engine, NbdPlan, Plan, Seen, ShareError};
+use evenkeel_share::{Address, DiskPlan, Engine, NbdPlan, Plan, Seen, ShareError};
 use std::io::{Read, Write};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -212,20 +210,6 @@ fn who_takes_no_answers_holds_up_nobody_else() {
 }
 
 #[test]
-fn requests_without_bytes_are_bounded_too() {
-    let served = Served::start();
-    served.orders.held.store(true, Ordering::SeqCst);
-    let mut client = Client::open(unix(&served.path()), "orders");
-    let flushes: Vec<u8> = (0..3_000).flat_map(|number| request(FLUSH, 0, number, 0, 0)).collect();
-    client.send(&flushes);
-    let mut other = Client::open(unix(&served.path()), "archive");
-    other.ask(READ, 0, 0, 512).unwrap();
-    assert!(served.orders.started.load(Ordering::SeqCst) <= 256);
-    served.orders.held.store(false, Ordering::SeqCst);
-    (0..3_000).for_each(|_| assert_eq!(client.answer(0).error, 0));
-}
-
-#[test]
 fn an_engine_that_stops_answers_what_was_asked_and_leaves_no_socket() {
     let served = Served::start();
     fill(&served);
@@ -266,4 +250,40 @@ fn a_place_that_is_taken_and_a_name_that_cannot_be_asked_for_are_refused() {
         let refused = Engine::start_nbd(plan, &NbdPlan { listen: Vec::new(), tls: None }).err().unwrap();
         assert!(matches!(refused, ShareError::Name { .. }), "{refused}");
     }
+}
+
+#[test]
+fn two_clients_get_the_bytes_of_a_storage_by_the_shares_of_their_disks() {
+    const READS: usize = 200;
+    const BYTES: u32 = 4_096;
+    const WINDOW: f64 = 4.0;
+    let (folder, storage) = (tempfile::tempdir().unwrap(), site());
+    storage.held.store(true, Ordering::SeqCst);
+    let of = |name, shares| DiskPlan { shares, ..disk(name, &storage) };
+    let disks = vec![of("small", 1.0), of("large", 4.0)];
+    let plan = Plan { disks, window: WINDOW, costs: Costs::default(), memory: 16 << 20 };
+    let path = folder.path().join("disks");
+    let listen = NbdPlan { listen: vec![Address::Unix(path.clone()).into()], tls: None };
+    let engine = Engine::start_nbd(plan, &listen).unwrap();
+    let mut clients = ["small", "large"].map(|name| Client::open(unix(&path), name));
+    // Where it reads tells which client it is.
+    for (place, client) in [0, 8_192].into_iter().zip(&mut clients) {
+        let all = (0..READS).flat_map(|read| request(READ, 0, read as u64, place, BYTES));
+        client.send(&all.collect::<Vec<_>>());
+    }
+    // The window counts the cost of I/Os, and small ones cost less than one.
+    let wanted = 2 * (READS - WINDOW as usize);
+    while engine.handle().measure(PATIENCE).unwrap().waiting < wanted {
+        std::thread::yield_now();
+    }
+    let before = storage.order.lock().unwrap().len();
+    storage.held.store(false, Ordering::SeqCst);
+    for client in &mut clients {
+        (0..READS).for_each(|_| assert_eq!(client.answer(BYTES).error, 0));
+    }
+    // What was sent before both had asked has no share. Four fifths of these are less than the large share wants.
+    let order = storage.order.lock().unwrap().clone();
+    let large = order[before..before + READS].iter().filter(|place| **place > 0).count();
+    let ratio = large as f64 / (READS - large) as f64;
+    assert!((3.8..=4.2).contains(&ratio), "{large} of {READS} for 4 shares of 5: {ratio:.2}");
 }

@@ -1,7 +1,6 @@
 //! The sandbox's my.cnf has our defaults, and the user's settings over them.
 
 use super::SandboxError;
-use super::names;
 use super::paths::{Paths, write_private};
 use crate::server::Flavor;
 use std::collections::BTreeMap;
@@ -118,11 +117,11 @@ pub(super) fn checked(settings: &BTreeMap<String, String>) -> Result<BTreeMap<St
     let mut checked = BTreeMap::new();
     for (name, value) in settings {
         let fail = |reason: &str| SandboxError::Setting { name: name.clone(), reason: reason.into() };
-        let plain = names::plain(name);
+        let plain = plain(name);
         if plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             return Err(fail("a name consists of letters, digits, '-' and '_'"));
         }
-        match names::taken_for(&plain) {
+        match taken_for(&plain) {
             Some(own) if own == plain => return Err(fail("the sandbox chooses it")),
             Some(own) => {
                 return Err(fail(&format!("the server reads it as {own}, and the sandbox sets that itself")));
@@ -188,6 +187,34 @@ fn takes_direct_io(dir: &Path) -> bool {
         options.create(true).truncate(true).write(true).mode(0o600).custom_flags(libc::O_DIRECT).open(&probe);
     let _ = std::fs::remove_file(&probe);
     opened.is_ok()
+}
+
+/// Settings that make the sandbox what it is, and those that let strangers or their code in. With names, whoever of this machine
+/// comes by TCP is `localhost`, and that is root's.
+const OURS: &str = "admin_address basedir bind_address bootstrap chroot daemonize datadir defaults_extra_file \
+    defaults_file defaults_group_suffix init_file initialize_insecure log_error mysqlx \
+    no_defaults pid_file plugin_dir plugin_load plugin_load_add port skip_grant_tables \
+    skip_name_resolve skip_networking socket tmpdir unix_socket user wsrep_provider";
+
+/// What the server takes away in front of a name that it does not know.
+const PREFIXES: [&str; 6] = ["autoset_", "disable_", "enable_", "loose_", "maximum_", "skip_"];
+
+/// The name in the sandbox's spelling: small letters and `_`.
+pub fn plain(name: &str) -> String {
+    name.trim().to_ascii_lowercase().replace('-', "_")
+}
+
+/// The setting of a sandbox's own that the server could take this plain name for.
+///
+/// The server takes `-` and `_` for the same, prefixes in front of any name (`loose_`, `skip_`), and in place of a name
+/// its beginning where no other one begins so. A name that is refused is refused in each of these forms; where a form is
+/// ambiguous the server would refuse it too.
+pub fn taken_for(plain: &str) -> Option<&'static str> {
+    let own = |name: &str| OURS.split(' ').find(|own| !name.is_empty() && own.starts_with(name));
+    own(plain).or_else(|| {
+        let mut rests = PREFIXES.into_iter().filter_map(|prefix| plain.strip_prefix(prefix));
+        rests.find_map(taken_for)
+    })
 }
 
 #[cfg(test)]
@@ -257,5 +284,37 @@ mod tests {
         }
         let own = text(&[("innodb_buffer_pool_size", "16M"), ("innodb-lru-scan-depth", "200")]).unwrap();
         assert!(own.contains("innodb_lru_scan_depth = 200\n"), "{own}");
+    }
+
+    #[test]
+    fn what_is_the_sandboxs_own_is_known_in_every_form_that_the_server_reads() {
+        for (own, forms) in [
+            ("port", "port"),
+            ("skip_name_resolve", "Skip-Name-Resolve skip_skip_name_resolve disable_skip_name_resolve"),
+            ("skip_name_resolve", "loose_maximum_skip_name_res"),
+            ("skip_grant_tables", "loose_skip_grant_tables loose-skip_grant-tables LOOSE_LOOSE_SKIP_GRANT"),
+            ("skip_grant_tables", "skip_grant enable_skip_grant_tables"),
+            ("bind_address", "loose_bind_address bind"),
+            ("datadir", "autoset_datadir"),
+            ("user", "loose_user"),
+            ("init_file", "loose_init_file init_f"),
+            ("plugin_load_add", "loose_plugin_load_add"),
+            ("plugin_load", "plugin_l"),
+            ("unix_socket", "skip_unix_socket"),
+            ("skip_networking", "skip_net"),
+        ] {
+            for form in forms.split(' ') {
+                assert_eq!(taken_for(&plain(form)), Some(own), "{form}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_server_takes_for_nothing_of_these_is_the_users() {
+        let names = "max_connections loose_innodb_buffer_pool_size skip_slave_start skip_log_bin init_connect extra_port \
+                     plugin_maturity port_open_timeout tmp_table_size user_variables secure_file_priv disable_log_bin";
+        for name in names.split(' ') {
+            assert_eq!(taken_for(name), None, "{name}");
+        }
     }
 }

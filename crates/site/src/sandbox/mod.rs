@@ -15,7 +15,6 @@ mod config;
 mod diagnosis;
 mod error;
 mod lifecycle;
-mod names;
 mod paths;
 mod proof;
 mod record;

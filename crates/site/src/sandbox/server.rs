@@ -11,6 +11,7 @@ use evenkeel_os::cpu::Affinity;
 use evenkeel_os::stop::Stop;
 use evenkeel_os::{Birth, free_bytes, user};
 use std::fs::{File, OpenOptions};
+use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -292,4 +293,14 @@ fn write_init_sql(paths: &Paths, flavor: Flavor, password: &str) -> Result<(), S
     }
     let path = paths.init_sql();
     write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))
+}
+
+pub(super) fn is_free(port: u16) -> bool {
+    TcpListener::bind(("127.0.0.1", port)).is_ok()
+}
+
+pub(super) fn free_port() -> Result<u16, SandboxError> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    let address = listener.map_err(SandboxError::io("find a free port on", Path::new("127.0.0.1")))?;
+    Ok(address.port())
 }

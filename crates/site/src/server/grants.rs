@@ -133,6 +133,9 @@ mod tests {
         }
         assert!(!grants.allow("SELECT", None));
         assert!(!grants.has_role);
+        let grants = self::grants(&["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"]);
+        assert!(grants.allow("SELECT", Some("x")) && grants.allow("SUPER", None));
+        assert!(self::grants(&["GRANT `reader` TO `u`@`%`"]).has_role);
     }
 
     #[test]
@@ -159,16 +162,5 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
         }
-    }
-
-    #[test]
-    fn all_privileges_everywhere_are_all_privileges() {
-        let grants = grants(&["GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION"]);
-        assert!(grants.allow("SELECT", Some("x")) && grants.allow("SUPER", None));
-    }
-
-    #[test]
-    fn a_role_is_noticed() {
-        assert!(grants(&["GRANT `reader` TO `u`@`%`"]).has_role);
     }
 }

@@ -72,12 +72,8 @@ impl Scene {
         }
     }
 
-    fn limits(&self) -> Vec<u32> {
-        let events = self.events.lock().expect("no panic");
-        events
-            .iter()
-            .filter_map(|e| if let Event::Limit { verdict, .. } = e { Some(verdict.limit) } else { None })
-            .collect()
+    fn events(&self) -> Vec<Event> {
+        self.events.lock().expect("no panic").clone()
     }
 }
 
@@ -89,7 +85,8 @@ fn a_decision_becomes_the_limit_of_the_gate_and_is_told_once() {
         scene.work(tick * 100 - 50, 3);
         scene.looped.tick(Nanos::from_millis(tick * 100));
     }
-    assert_eq!((scene.gate.limit(), scene.limits()), (7, vec![7]));
+    let limits = scene.events().into_iter().filter(|e| matches!(e, Event::Limit { .. })).count();
+    assert_eq!((scene.gate.limit(), limits), (7, 1));
     let shown = scene.latest.get().expect("four ticks");
     assert_eq!((shown.totals.ticks, shown.totals.completions, shown.totals.changes), (4, 12, 1));
     assert_eq!((shown.sample.completions, shown.sample.limit, shown.proven), (3, 7, 7));
@@ -124,7 +121,7 @@ fn a_controller_that_fails_holds_the_limit_and_the_operator_hears_of_it() {
         scene.looped.tick(Nanos::from_millis(tick * 100));
     }
     assert_eq!(scene.gate.limit(), 2);
-    let events = scene.events.lock().expect("no panic").clone();
+    let events = scene.events();
     let faults =
         events.iter().filter(|e| matches!(e, Event::Fault { fault: Fault::Panic, limit: 2 })).count();
     assert_eq!(faults, 1, "{events:?}");
@@ -137,7 +134,7 @@ fn a_clock_that_stands_still_is_told_and_over_when_it_goes_on() {
     scene.looped.tick(Nanos::from_millis(100));
     scene.looped.tick(Nanos::from_millis(100));
     scene.looped.tick(Nanos::from_millis(200));
-    let events = scene.events.lock().expect("no panic").clone();
+    let events = scene.events();
     let place = |wanted: fn(&Event) -> bool| events.iter().position(wanted);
     let fault = place(|e| matches!(e, Event::Fault { fault: Fault::Clock, .. })).expect("told");
     let over = place(|e| matches!(e, Event::Recovered)).expect("told");
@@ -148,7 +145,7 @@ fn a_clock_that_stands_still_is_told_and_over_when_it_goes_on() {
 fn a_dry_run_says_what_it_would_do() {
     let mut scene = scene(7, Options { dry_run: true, ..Options::default() });
     scene.looped.tick(Nanos::from_millis(100));
-    let events = scene.events.lock().expect("no panic").clone();
+    let events = scene.events();
     assert!(events.iter().any(|e| matches!(e, Event::Limit { from: 2, dry_run: true, .. })));
 }
 
@@ -159,7 +156,7 @@ fn a_limit_that_the_operator_lowers_is_told_and_counted() {
     let lower = Settings { max_limit: 4, ..settings(Options::default()) };
     scene.looped.set(lower, None);
     scene.looped.tick(Nanos::from_millis(200));
-    let events = scene.events.lock().expect("no panic").clone();
+    let events = scene.events();
     assert!(events.contains(&Event::MaxLimit { from: 7, to: 4 }), "{events:?}");
     assert_eq!((scene.gate.limit(), scene.latest.get().expect("ticks").totals.changes), (4, 2));
 }

@@ -1,7 +1,6 @@
 //! A session until the server has accepted it: what both sides say passes, and the guard knows no password.
 
-use super::end::End;
-use super::{Action, Context, Refusal, Side};
+use super::{Action, Context, End, Refusal, Side};
 use evenkeel_os::tls::TlsMode;
 use evenkeel_wire::ProtocolError;
 use evenkeel_wire::packet::{self, PacketReader};

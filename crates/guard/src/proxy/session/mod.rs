@@ -7,26 +7,23 @@
 //! Where that is not waited for, the connection is closed under the server: at the deadline of a stop, after a panic, and
 //! where nobody is left to take a long result.
 
-mod end;
-mod leave;
 mod lend;
 mod login;
 mod parting;
 mod refuse;
 mod relay;
-mod tenure;
 mod terms;
 mod understand;
 
 use super::arrivals::Refusal;
 use super::seat::{Seat, Standing};
 use crate::admission::{Rejection, SessionId};
-use end::End;
 use evenkeel_core::Nanos;
-use leave::Leave;
 use login::Login;
+use refuse::Leave;
 use relay::Relay;
 use std::sync::Arc;
+use terms::End;
 pub use terms::{Action, Context, Event, Side, Terms};
 
 /// Bytes of a result that are thrown away for a client that is gone, before the server is left too.

@@ -1,7 +1,6 @@
 //! The end of a session: last words, and what has to happen before its permit goes back.
 
-use super::end::End;
-use super::{Action, Context, Event, Session, Side, Stage};
+use super::{Action, Context, End, Event, Session, Side, Stage};
 use crate::proxy::arrivals::Refusal;
 use crate::proxy::seat::Standing;
 use evenkeel_core::Nanos;

@@ -2,11 +2,10 @@
 //! leaves. What the server says is in `understand`.
 
 use super::login::{self, Accepted};
-use super::tenure::Tenure;
 use super::{Context, Refusal};
 use crate::admission::Rejection;
 use crate::policy::{self, Passage};
-use crate::proxy::seat::{Asked, Permit, Seat, Standing};
+use crate::proxy::seat::{Asked, Permit, Seat, Standing, Tenure};
 use evenkeel_core::Nanos;
 use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
 use evenkeel_wire::relay::{hello, sql};

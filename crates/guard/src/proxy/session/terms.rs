@@ -7,6 +7,7 @@ use crate::proxy::plan::{Kinds, Plan, TenantBy};
 use crate::proxy::seat::Door;
 use evenkeel_core::Nanos;
 use evenkeel_os::tls::TlsMode;
+use evenkeel_wire::ProtocolError;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -72,6 +73,28 @@ pub enum Action {
     End(Side),
     /// Nothing is left to do: the session is over.
     Close,
+}
+
+/// Why a stage of a session ends.
+#[derive(Debug)]
+pub enum End {
+    Refusal(Refusal),
+    Server,
+    Client,
+    /// Nothing is left to say or to wait for.
+    Over,
+}
+
+impl From<Refusal> for End {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal)
+    }
+}
+
+impl From<ProtocolError> for End {
+    fn from(error: ProtocolError) -> Self {
+        Self::Refusal(error.into())
+    }
 }
 
 /// What all sessions of a guard have in common.

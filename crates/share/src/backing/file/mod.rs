@@ -1,21 +1,18 @@
 //! A regular file or a block device.
 
 mod cached;
-mod copies;
 pub(super) mod open;
-mod order;
 mod perform;
 
 use super::pool::Pool;
 use super::{Backing, Ended};
 use crate::{Buffer, Errno, Work};
-use cached::{Cached, Tried};
-use copies::Copies;
+use cached::{Cached, Copies, Tried};
 use evenkeel_core::Nanos;
 use evenkeel_os::{Completed, Ring, Wake};
 pub use open::FileError;
 use open::Opened;
-use order::Order;
+use perform::Order;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use super::open::Opened;
 use crate::backing::pool::Perform;
 use crate::{Answer, Buffer, Errno, Work};
 use evenkeel_os::file::{self, Space};
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::unix::fs::FileExt;
 
@@ -48,9 +49,7 @@ impl Opened {
             }
         }
     }
-}
 
-impl Opened {
     /// Whether all of a range is in whole blocks.
     pub fn is_whole(&self, offset: u64, bytes: u64) -> bool {
         offset.is_multiple_of(self.block) && bytes.is_multiple_of(self.block)
@@ -200,4 +199,61 @@ fn unsupported() -> io::Error {
 /// A device says "invalid" to ranges that are not whole sectors.
 fn is_unsupported(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Whole,
+    Alone,
+}
+
+/// Changes under way, and those that wait for them.
+///
+/// With direct I/O a change of half a block reads the block, changes it and writes it back. Another change of that block
+/// in between would be lost: such a change runs alone among changes. Reads and flushes are not concerned.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    under_way: HashMap<u64, Kind>,
+    alone: bool,
+    waiting: VecDeque<(u64, Work, Kind)>,
+}
+
+impl Order {
+    /// Gives a work back that may begin; keeps one that may not yet.
+    pub fn start(&mut self, id: u64, work: Work, whole: bool) -> Option<Work> {
+        let kind = if whole { Kind::Whole } else { Kind::Alone };
+        if !self.waiting.is_empty() || !self.may(kind) {
+            self.waiting.push_back((id, work, kind));
+            return None;
+        }
+        self.begin(id, kind);
+        Some(work)
+    }
+
+    fn may(&self, kind: Kind) -> bool {
+        !self.alone && (kind == Kind::Whole || self.under_way.is_empty())
+    }
+
+    fn begin(&mut self, id: u64, kind: Kind) {
+        self.under_way.insert(id, kind);
+        self.alone |= kind == Kind::Alone;
+    }
+
+    /// A work has ended, a change or not.
+    pub fn end(&mut self, id: u64) {
+        if self.under_way.remove(&id) == Some(Kind::Alone) {
+            self.alone = false;
+        }
+    }
+
+    /// The next of those that waited and may begin.
+    pub fn next(&mut self) -> Option<(u64, Work)> {
+        let kind = self.waiting.front()?.2;
+        if !self.may(kind) {
+            return None;
+        }
+        let (id, work, kind) = self.waiting.pop_front()?;
+        self.begin(id, kind);
+        Some((id, work))
+    }
 }

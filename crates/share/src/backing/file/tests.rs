@@ -14,7 +14,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
 
-mod cut;
 mod devices;
 
 const PATIENCE: Duration = Duration::from_secs(60);

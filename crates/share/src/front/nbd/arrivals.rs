@@ -1,8 +1,7 @@
 //! Clients that come, and who goes for them where there is no room.
 
 use super::connection::Connection;
-use super::door::Door;
-use super::{CONNECTIONS, Nbd};
+use super::{CONNECTIONS, Door, Nbd};
 use evenkeel_core::Nanos;
 use evenkeel_os::{self, Interest, Poller, Socket};
 use std::io;

@@ -1,6 +1,5 @@
 //! One client: what it sends becomes requests, what it is answered is sent.
 
-mod answers;
 mod requests;
 
 use super::memory::{List, Memory};

@@ -5,7 +5,6 @@
 
 mod arrivals;
 mod connection;
-mod door;
 mod memory;
 mod output;
 mod patience;
@@ -14,11 +13,11 @@ mod payload;
 use super::TOKENS;
 use crate::front::Front;
 use crate::handle::Crowd;
-use crate::{Answer, NbdPlan, Request, ShareError};
+use crate::{Answer, ListenAddress, NbdPlan, Request, ShareError};
 use connection::{Connection, Context, Flow};
-use door::Door;
 use evenkeel_core::Nanos;
-use evenkeel_os::{Interest, Poller, Ready};
+use evenkeel_os::address::Address;
+use evenkeel_os::{Interest, Listener, Poller, Ready};
 use evenkeel_wire::nbd::Export;
 use memory::Memory;
 use output::Sent;
@@ -312,5 +311,25 @@ impl Front for Nbd {
 
     fn clients(&self) -> usize {
         self.clients
+    }
+}
+
+/// Where clients arrive.
+struct Door {
+    listener: Listener,
+    address: Address,
+    disk: Option<usize>,
+    /// Clients that came here and are still there.
+    clients: usize,
+    /// Somebody came since this was looked at.
+    knocks: bool,
+}
+
+impl Door {
+    fn bind(place: &ListenAddress) -> Result<Self, ShareError> {
+        let ListenAddress { address, disk, access } = place.clone();
+        let failed = |source| ShareError::Listen { address: place.address.clone(), source };
+        let listener = Listener::bind_for(&address, access).map_err(failed)?;
+        Ok(Self { listener, address, disk, clients: 0, knocks: false })
     }
 }

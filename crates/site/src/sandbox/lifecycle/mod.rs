@@ -1,10 +1,9 @@
 //! A sandbox is brought up, used, and taken down again.
 
 mod copied;
-mod disk;
-mod ports;
 mod view;
 
+use crate::Survivor;
 use crate::copy::Snapshot;
 use crate::sandbox::binary::ServerBinary;
 use crate::sandbox::cgroup::{Groups, Limits};
@@ -13,15 +12,13 @@ use crate::sandbox::diagnosis::{Log, adjustments, rotate};
 use crate::sandbox::error::Failure;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::record::{ProcessId, Record, server_with};
-use crate::sandbox::server::{Launch, Server, bootstrap, check_space};
+use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free};
 use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, startup};
 use crate::server::ServerVersion;
-use crate::survivor::Survivor;
 use copied::{copy_data, load_stopped, password};
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
-use ports::{free_port, is_free};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;

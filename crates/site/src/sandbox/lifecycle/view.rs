@@ -1,7 +1,8 @@
-//! Others read here what they need to know of a running sandbox.
+//! Others read here what they need to know of a running sandbox. Its disk is held back while its server is up, and not while
+//! that starts or ends.
 
 use super::Sandbox;
-use crate::sandbox::Cgroup;
+use crate::sandbox::{Cgroup, DiskLimit, Events, SandboxError, SandboxEvent, proof};
 use crate::server::{Address, Target};
 use evenkeel_sense::cpu::Domain;
 use std::collections::BTreeMap;
@@ -58,5 +59,25 @@ impl Sandbox {
     /// The settings that were asked for, defaults not among them.
     pub fn settings(&self) -> &BTreeMap<String, String> {
         &self.record.settings
+    }
+
+    /// Tries the limit of the disk before the first server runs under it, once since the start of the machine.
+    pub(super) fn prove_disk(&mut self, events: Events<'_>) -> Result<(), SandboxError> {
+        let limit = self.record.disk;
+        if limit.is_none() || self.record.is_disk_proved() {
+            return Ok(());
+        }
+        let found = proof::prove(self.groups.groups(), &self.paths.data(), limit)?;
+        events(SandboxEvent::Note(format!("disk limited to {limit}: {found}")));
+        self.record.set_disk_proved();
+        self.record.save(&self.paths)
+    }
+
+    /// Sets a limit for the running server, where one was asked for.
+    pub(super) fn hold_disk(&self, limit: DiskLimit) -> Result<(), SandboxError> {
+        match self.record.disk.is_none() {
+            true => Ok(()),
+            false => proof::set(self.groups.groups(), &self.paths.data(), limit),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! An answer of the server is taken apart while it comes.
 
-use super::SessionError;
-use super::prepared::Handle;
-use evenkeel_wire::{Completion, Event, Row};
+use evenkeel_os::tls::TlsError;
+use evenkeel_wire::{Completion, Event, LoginError, ProtocolError, Row, ServerError};
+use std::io;
 use std::io::Read;
 
 /// Gets the rows of an answer, one by one; after an error it gets no more.
@@ -91,5 +91,78 @@ impl<'a> Taking<'a> {
 
     pub fn end(self) -> Result<Outcome, SessionError> {
         self.failure.map_or(Ok(self.outcome), Err)
+    }
+}
+
+/// Why a session cannot be had, or a statement does not work. It becomes a `TargetError`, which says where, and what was asked.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::server) enum SessionError {
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    #[error(transparent)]
+    Login(LoginError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    File(io::Error),
+    #[error(transparent)]
+    Enough(io::Error),
+    #[error("answer above the limit of {0} bytes")]
+    TooLarge(usize),
+    #[error("statement takes {expected} parameters, got {found}")]
+    Parameters { expected: usize, found: usize },
+}
+
+impl SessionError {
+    /// Whether nothing more can be asked.
+    pub fn ends_session(&self) -> bool {
+        !matches!(self, Self::Server(_) | Self::Enough(_) | Self::Parameters { .. })
+    }
+}
+
+impl From<LoginError> for SessionError {
+    fn from(error: LoginError) -> Self {
+        match error {
+            LoginError::Server(error) => Self::Server(error),
+            LoginError::Protocol(error) => Self::Protocol(error),
+            other => Self::Login(other),
+        }
+    }
+}
+
+/// Statements kept at a time: more than a workload has, and few among the 16,382 that a server holds.
+const KEPT: usize = 32;
+
+/// How the server knows a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::server) struct Handle {
+    pub statement: u32,
+    pub parameters: u16,
+}
+
+/// The statements of a session, the one used last at the end.
+#[derive(Default)]
+pub(super) struct Prepared(Vec<(String, Handle)>);
+
+impl Prepared {
+    /// One that is there already; it is the one used last now.
+    pub fn find(&mut self, sql: &str) -> Option<Handle> {
+        let at = self.0.iter().position(|(known, _)| known == sql)?;
+        self.0[at..].rotate_left(1);
+        self.0.last().map(|&(_, handle)| handle)
+    }
+
+    /// Makes room for one more: the one that was used longest ago goes where there are many, and has to be closed.
+    pub fn make_room(&mut self) -> Option<Handle> {
+        (self.0.len() >= KEPT).then(|| self.0.remove(0).1)
+    }
+
+    /// Keeps one that was just prepared.
+    pub fn keep(&mut self, sql: &str, handle: Handle) {
+        self.0.push((sql.to_owned(), handle));
     }
 }

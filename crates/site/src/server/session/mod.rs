@@ -5,20 +5,16 @@
 //! handed out one by one, and a row has a largest size.
 
 mod answer;
-mod error;
-mod prepared;
 
 use crate::server::{Address, Target, TlsMode};
-pub(super) use answer::EachRow;
 pub use answer::Outcome;
-use answer::Taking;
-pub(super) use error::SessionError;
+pub(super) use answer::{EachRow, SessionError};
+use answer::{Handle, Prepared, Taking};
 use evenkeel_os::{Cable, Channel};
 use evenkeel_wire::{
     Account, CapabilityFlags, Encryption, Expect, Login, LoginStep, Parameter, ProtocolError, ResponseReader,
     Row, command, login, packet,
 };
-use prepared::{Handle, Prepared};
 use std::io;
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;

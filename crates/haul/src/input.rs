@@ -1,13 +1,68 @@
-//! Opens an input, and unpacks it where its first bytes say that it is packed.
+//! What is read: files, folders and patterns, packed or not.
 
 use crate::HaulError;
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The name that the outputs of a file begin with: its own, without what says how it is packed.
+pub fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let packed = [".gz", ".zst"].into_iter().find_map(|ending| name.strip_suffix(ending));
+    packed.unwrap_or(&name).to_owned()
+}
+
+/// What grew or was replaced while it was read was not read as one file.
+pub(crate) fn changed(path: &Path, at: u64) -> HaulError {
+    let what = "its size, modification time or inode is different now; run again when nothing writes to it";
+    HaulError::Changed { path: path.to_owned(), at, what }
+}
+
+/// The inputs that these words name, in the order of the words; what a folder or a pattern holds, by name. `-` is the standard input.
+/// Hidden files of a folder are left out, since they are not finished, as a rule.
+pub fn list(words: &[String]) -> Result<Vec<PathBuf>, HaulError> {
+    let mut found = Vec::new();
+    for word in words {
+        match word.as_str() {
+            "-" => found.push("/dev/stdin".into()),
+            _ if Path::new(word).is_dir() => found.extend(folder(Path::new(word))?),
+            _ if Path::new(word).exists() => found.push(word.into()),
+            _ => found.extend(pattern(word)?),
+        }
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|input| seen.insert(input.clone()));
+    Ok(found)
+}
+
+fn folder(path: &Path) -> Result<Vec<PathBuf>, HaulError> {
+    let mut found = Vec::new();
+    for entry in path.read_dir().map_err(HaulError::io("read", path))? {
+        let entry = entry.map_err(HaulError::io("read", path))?;
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if !hidden && entry.path().is_file() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    match found.is_empty() {
+        true => Err(HaulError::Nothing(path.display().to_string())),
+        false => Ok(found),
+    }
+}
+
+fn pattern(word: &str) -> Result<Vec<PathBuf>, HaulError> {
+    let nothing = || HaulError::Nothing(word.to_owned());
+    let paths = glob::glob(word).map_err(|_| nothing())?;
+    let mut found: Vec<PathBuf> = paths.flatten().filter(|path| !path.is_dir()).collect();
+    found.sort();
+    if found.is_empty() { Err(nothing()) } else { Ok(found) }
+}
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
@@ -123,6 +178,24 @@ mod tests {
     use super::*;
     use std::io::Write;
 
+    #[test]
+    fn files_folders_and_patterns_name_each_file_once_and_a_name_without_a_file_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        for name in ["b.cdr", "a.cdr", ".c.part", "x.txt"] {
+            std::fs::write(home.path().join(name), "").unwrap();
+        }
+        let of = |words: &[&str]| {
+            let words: Vec<String> =
+                words.iter().map(|word| home.path().join(word).display().to_string()).collect();
+            list(&words).map(|found| found.iter().map(|path| crate::input::stem(path)).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[""]).unwrap(), ["a.cdr", "b.cdr", "x.txt"]);
+        assert_eq!(of(&["b.cdr", "*.cdr"]).unwrap(), ["b.cdr", "a.cdr"]);
+        assert!(matches!(of(&["c.cdr"]), Err(HaulError::Nothing(_))));
+        assert!(matches!(of(&["*.zip"]), Err(HaulError::Nothing(_))));
+        assert_eq!(list(&["-".to_owned()]).unwrap(), [PathBuf::from("/dev/stdin")]);
+    }
+
     fn said(path: &Path, offset: u64) -> String {
         let mut text = String::new();
         let mut opened = open(path, offset).unwrap();
@@ -148,13 +221,6 @@ mod tests {
             assert!(said(&path, 0).starts_with(&text));
             assert!(said(&path, 9_990).starts_with("0123456789"));
         }
-    }
-
-    #[test]
-    fn a_file_that_ends_before_the_offset_is_an_error() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("a");
-        std::fs::write(&path, zstd::encode_all(&b"abc"[..], 1).unwrap()).unwrap();
-        assert!(open(&path, 9).is_err());
+        assert!(open(&path, 10_001).is_err(), "it ends before");
     }
 }
