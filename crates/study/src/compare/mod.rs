@@ -7,7 +7,6 @@
 
 mod found;
 mod judged;
-mod levels;
 mod side;
 mod studies;
 
@@ -15,7 +14,7 @@ use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Margin, Verdict};
 pub use found::{Carried, Condition, Parted, Statement};
 pub use judged::{CompareError, Compared};
-pub use levels::{LevelPair, level_pairs};
+pub use studies::{LevelPair, level_pairs};
 use side::Count;
 pub use side::{Figure, More, Side};
 

@@ -1,11 +1,11 @@
 //! A server and runs on it for a study that has an order of its own: the same starts, observers and figures as in a profile.
 
-use super::disk::READ_MS;
 use super::length::Phases;
 use super::measure::{RunOrder, measure};
 use super::site::{Ready, Setting, Site};
+use super::server::READ_MS;
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, hold};
-use super::{Notify, StudyError, manifest, plans, preflight};
+use super::{Notify, StudyError, manifest, preflight};
 use crate::store::format::{CellRecord, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -144,7 +144,7 @@ impl Server {
     /// What it means to do with each statement, by its plan alone.
     pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<Vec<PlanReport>, StudyError> {
         let mut control = Control::connect_until(&self.up()?.target, stop)?;
-        plans::all(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
+        manifest::statement_plans(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
     }
 
     /// Makes a run; `None` where somebody asked to stop.

@@ -95,7 +95,7 @@ impl Study<'_> {
         run.caveats.extend_from_slice(&self.caveats);
         self.folder.finish_run(name, &run, |dir| write_tables(dir, &load, &sense))?;
         store::add(&mut self.runs, run.clone());
-        store::lateness::judge(&mut self.runs);
+        store::judge_lateness(&mut self.runs);
         self.summary()?;
         (self.tell)(StudyEvent::RunEnds(Box::new(run)));
         Ok(())

@@ -1,13 +1,13 @@
 //! One run: load with its observers, then its figures and caveats.
 
 use super::around::Eyes;
-use super::figures::{kinds, orders_per_minute, times};
+use super::figures::{kinds, orders_per_minute, parts_record, times};
 use super::judge::Observation;
 use super::length::Phases;
 use super::run::Ledger;
 use super::site::Ready;
 use super::spec::StudySpec;
-use super::{StudyError, StudyEvent, around, disk, judge, parts, pooled, preflight, stretch};
+use super::{StudyError, StudyEvent, around, judge, pooled, preflight, server, stretch};
 use crate::store::Series;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile, SensedBy};
 use evenkeel_core::Nanos;
@@ -266,7 +266,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         neighbours: seen.and_then(|seen| around::neighbours(load, seen.neighbours.as_ref()?)),
         error_texts: load.error_texts.clone(),
         probe_wait_ms: seen.and_then(|seen| seen.server.probe_wait_ms.clone()),
-        parts: spec.parts.as_ref().map(|plan| parts::record(plan, &load.parts)),
+        parts: spec.parts.as_ref().map(|plan| parts_record(plan, &load.parts)),
         // What only the whole of it says comes later.
         ..RunFile::default()
     };
@@ -324,7 +324,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
         ("server_switches_per_request", whole.switches.and_then(|count| each(count as f64))),
     ];
     let known = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    known.chain(disk::values(whole, requests)).map(|(name, value)| (name.to_owned(), value)).collect()
+    known.chain(server::disk_values(whole, requests)).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 type OfSample = fn(&SenseSample) -> Option<f64>;

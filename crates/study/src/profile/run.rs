@@ -1,6 +1,6 @@
 //! From the first server to the last run.
 
-use super::climb::Climbs;
+use super::order::Climbs;
 use super::length::phases;
 use super::site::Site;
 use super::spec::{StudySpec, hold};

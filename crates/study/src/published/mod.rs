@@ -5,23 +5,21 @@
 //! [`Program`] stands for, so that no study knows flags or files of the command line.
 
 mod dataset;
-mod host_file;
+mod hosts;
 mod kept;
-mod machine;
-mod periods;
 mod program;
 mod scratch;
 mod setting;
 
 pub(crate) use dataset::{begun, closed, fill, workload, workload_of_file};
-pub use host_file::{DiskFile, HostFile, WindowFile};
+pub use hosts::{DiskFile, HostFile, WindowFile};
 pub use kept::{AnyStudy, kind, of_plan, stored};
-pub use machine::MachineRecord;
-pub(crate) use periods::{Periods, of_hosts};
+pub(crate) use hosts::{Periods, of_hosts};
 pub use program::{
     AnyError, DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick,
 };
 pub(crate) use program::{Watch, While, timed};
 pub use scratch::{At, AtWork, Bed, Workplace};
 pub(crate) use scratch::{PrivateServer, Scratch, not_running};
+pub use setting::MachineRecord;
 pub(crate) use setting::{Number, Numbers, setting};

@@ -5,7 +5,6 @@ mod deletion;
 use super::attempts;
 use super::error::StoreError;
 use super::format::{FORMAT, Head, ManifestFile, PlanFile, RunFile};
-use super::lateness;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -132,7 +131,7 @@ impl StudyFolder {
         for entry in self.finished()? {
             attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
         }
-        lateness::judge(&mut runs);
+        attempts::judge_lateness(&mut runs);
         Ok(runs)
     }
 

@@ -2,9 +2,9 @@
 //!
 //! `study` is what the harness makes: `bed` has the servers, `round` makes a run on one of them or the same load on several at once.
 //!
-//! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which figures
-//! a run has, `seen` makes of runs what core judges, `differences` refuses servers that are not alike, `pages` reads files, `facts` compares plans and pages, `foretold` tells reads from them before any load, `found` says what the runs come to, `judge` in which form, `findings` holds them
-//! beside the published ones, `references` has those, `words` the sentences.
+//! All else is pure: `record` is the setting in its plan, `parts` which runs there are and how long they take, `figures` which figures a run
+//! has, with the published ones, `seen` makes of runs what core judges, `facts` compares plans and pages, which `pages` reads, `judge` refuses
+//! servers that are not alike and says what the runs come to, `findings` holds them beside the published ones, `words` has the sentences.
 
 mod bed;
 mod facts;
@@ -15,10 +15,8 @@ pub mod pages;
 pub mod parts;
 pub mod record;
 mod round;
-mod same;
 mod seen;
 mod study;
-pub mod time;
 mod words;
 
 pub use judge::judge;
@@ -63,8 +61,8 @@ mod tests {
         plan_of(&setting())
     }
 
-    fn plan_of(setting: &Setting) -> Plan {
-        let extent = Extent {
+    pub(super) fn extent() -> Extent {
+        Extent {
             levels: vec![30, 60],
             are_rates: false,
             simple: vec![50, 120],
@@ -75,13 +73,16 @@ mod tests {
             starts: 4,
             other_starts: 4,
             class_starts: 2,
-        };
+        }
+    }
+
+    fn plan_of(setting: &Setting) -> Plan {
         Plan {
             format: FORMAT,
             id: "variation-1".to_owned(),
             kind: super::NAME.to_owned(),
             seed: 1,
-            parts: parts(setting, &extent),
+            parts: parts(setting, &extent()),
             setting: serde_json::to_value(setting).expect("a setting"),
             ..Plan::default()
         }

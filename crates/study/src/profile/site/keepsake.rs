@@ -4,7 +4,7 @@
 //! write runs the copy is for: that study goes on with it, another one does not start. A study is known by its
 //! [identity](crate::store::format::PlanFile::identity), because the name of a deleted one can be given again.
 
-use crate::profile::error::StudyError;
+use crate::profile::event::StudyError;
 use crate::profile::{Notify, StudyEvent, tell_sandbox};
 use crate::store::StoreError;
 use evenkeel_os::stop::Stop;

@@ -1,8 +1,7 @@
 //! A server with its data, from run to run: brought up cold, asked, taken down.
 
-mod command;
+mod asked;
 mod keepsake;
-mod settings;
 
 use super::spec::{Reset, ServerSpec, SiteSpec};
 use super::{Notify, StudyError, StudyEvent, tell_sandbox};
@@ -156,7 +155,7 @@ impl Site {
             ServerSpec::Sandbox { sandbox, data } => {
                 let database = data.map_or(DataSpec::DATABASE, |data| data.set.name());
                 if let Some(server) = self.sandbox.as_ref().filter(|_| self.setting == setting) {
-                    settings::check(&server.target(), &settings_of(sandbox, setting), stop)?;
+                    asked::check(&server.target(), &settings_of(sandbox, setting), stop)?;
                     return Ok(private(server, database));
                 }
                 self.down(tell)?;
@@ -165,7 +164,7 @@ impl Site {
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
                 let (ready, server_target) = (private(&server, database), server.target());
                 (self.sandbox, self.setting) = (Some(server), setting);
-                settings::check(&server_target, &spec.settings, stop)?;
+                asked::check(&server_target, &spec.settings, stop)?;
                 Ok(ready)
             }
         }
@@ -270,7 +269,7 @@ impl Site {
             }
             (ServerSpec::Remote(target), Reset::Command(command)) => {
                 tell(StudyEvent::Preparing(format!("running {command:?}")));
-                command::run(command, &self.spec.target_label, target, stop)?;
+                asked::run(command, &self.spec.target_label, target, stop)?;
                 await_answer(target, stop)
             }
             _ => Ok(()),

@@ -1,6 +1,5 @@
 //! The published findings beside ours.
 
-mod class;
 mod statements;
 mod storage;
 
@@ -30,7 +29,7 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
         servers(setting, found),
         statements::simple(setting, cells),
         statements::write(setting, cells),
-        class::alike(setting, cells),
+        statements::alike(setting, cells),
     ]
 }
 
