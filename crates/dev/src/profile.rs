@@ -190,12 +190,11 @@ fn stored(cell: u32, found: &VirtualRun, cpus: u32) -> RunFile {
 }
 
 #[cfg(test)]
-mod sizes;
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::size::SizeError;
     use evenkeel_study::profile::trust_limits;
+    use evenkeel_study::size::{Sized, sized};
 
     #[test]
     fn a_steady_server_is_trusted_until_its_queue_grows_and_one_that_varies_for_less() {
@@ -208,5 +207,22 @@ mod tests {
         };
         assert_eq!(limit(0.0), Some(175.0));
         assert!(limit(0.2).unwrap_or(0.0) < 175.0);
+    }
+
+    fn one(loads: &[f64]) -> Sized {
+        let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
+        sized(&plan, &runs).remove(0)
+    }
+
+    #[test]
+    fn a_rate_beyond_the_trust_limit_has_an_interval_and_overload_alone_has_none() {
+        let profile = VirtualProfile { repeats: 3, ..VirtualProfile::of_one_cpu(&[0.4, 0.8, 1.3, 1.8]) };
+        let (plan, runs) = profile.play(Seed(2)).unwrap();
+        let found = sized(&plan, &runs).remove(0);
+        assert!(found.limit.rate.is_none_or(|limit| limit < 150.0), "{:?}", found.limit);
+        let mean = found.server.unwrap().at(150.0).unwrap().mean;
+        assert!(mean.low < 0.01 && 0.01 < mean.high, "{mean:?}");
+        let beyond = one(&[1.2, 1.3, 1.4, 1.5]);
+        assert_eq!(beyond.server.unwrap_err(), SizeError::NothingSettled);
     }
 }
