@@ -199,7 +199,8 @@ mod tests {
     /// One or two for each cause: debts forgiven or made of lowered windows, room that nobody fills, a guess taken for a floor.
     #[test]
     fn mixes_that_diverged_once_do_not_any_more() {
-        for (seed, number) in [(1, 186), (1, 486), (2, 374), (5, 610), (7, 19), (7, 121), (3, 847), (5, 327)] {
+        for (seed, number) in [(1, 186), (1, 486), (2, 374), (5, 610), (7, 19), (7, 121), (3, 847), (5, 327)]
+        {
             let outcome = stability(&mix(Seed(seed), number));
             assert!(!outcome.diverged(), "mix {number} of seed {seed}: {outcome:?}");
         }

@@ -3,12 +3,12 @@
 use super::many;
 use anyhow::Result;
 use evenkeel_core::Nanos;
-use evenkeel_core::random::Seed;
-use evenkeel_dev::simulation::coverage::{Coverage, CoveragePlan, judge};
-use serde_json::{Value, json};
 use evenkeel_core::arrivals::RateError;
 use evenkeel_core::bounds::Wanted;
+use evenkeel_core::random::Seed;
+use evenkeel_dev::simulation::coverage::{Coverage, CoveragePlan, judge};
 use evenkeel_dev::simulation::{Shared, TryPlan};
+use serde_json::{Value, json};
 
 const LOADS: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
 /// Numbers of runs in a cell.

@@ -93,9 +93,7 @@ fn as_json(contender: &Contender, seed: Seed, verdicts: &[(u64, u32, Verdict)]) 
 
 pub fn steps(args: &StepsArgs) -> Result<()> {
     let (contender, seed) = (args.tried.contender()?, args.tried.seed);
-    let row = |row: &Regret| {
-        json!({"curve": row.curve, "from": row.clients.0, "to": row.clients.1, "regret": row.regret})
-    };
+    let row = |row: &Regret| json!({"curve": row.curve, "from": row.clients.0, "to": row.clients.1, "regret": row.regret});
     let rows: Vec<Value> = regrets(&contender, Seed(seed)).iter().map(row).collect();
     println!("{}", json!({"controller": contender.name(), "seed": seed, "steps": rows}));
     Ok(())

@@ -1,12 +1,12 @@
 //! How a controller is judged on a plant, as docs/decisions/0003 lays down; and what a sudden change of the number of clients costs it on the
 //! measured curves.
 
-use evenkeel_core::Nanos;
-use evenkeel_core::control::Controller;
-use evenkeel_core::random::Seed;
 use super::Contender;
 use super::simulation::{Load, Phase, Scenario, simulate};
 use crate::plant::{Distribution, MEASURED, SHIFT_HALVES, TICK_S, random_plant};
+use evenkeel_core::Nanos;
+use evenkeel_core::control::Controller;
+use evenkeel_core::random::Seed;
 
 /// Clients of a trial, which is also the highest initial limit.
 pub const CLIENTS: u32 = 1_024;

@@ -2,8 +2,8 @@
 //! written; docs/decisions/0003-plants-before-controllers.md has the reasons. Their machine may wobble: a process with a memory, as measured on
 //! a virtual machine with busy neighbours.
 
-use evenkeel_core::random::{Random, Seed};
 use super::{Curve, Fall, Plant, Rise, Shift};
+use evenkeel_core::random::{Random, Seed};
 
 /// Range of the best limits, which are drawn evenly in ln n.
 const BEST: (f64, f64) = (1.0, 200.0);

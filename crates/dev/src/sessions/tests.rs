@@ -3,13 +3,13 @@
 
 use super::harness::Harness;
 use super::*;
-use proptest::collection::vec;
-use proptest::prelude::*;
-use std::path::Path;
 use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::parts::Standing;
 use evenkeel_guard::proxy::session::{Event, Side};
 use evenkeel_wire::packet;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::path::Path;
 
 #[test]
 fn nothing_that_must_never_happen_does_in_millions_of_steps() {

@@ -2,10 +2,10 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson, RateError};
+use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::stability::Second;
 use evenkeel_core::statistics::pooled::{Batch, Run};
 use evenkeel_core::statistics::{BATCHES, SpectrumCounter};
-use evenkeel_core::random::{Random, Seed};
 
 const SECOND: u64 = 1_000_000_000;
 

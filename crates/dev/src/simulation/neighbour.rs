@@ -4,12 +4,12 @@
 use super::Served;
 use super::cell::Seconds;
 use evenkeel_core::Nanos;
-use evenkeel_core::random::{Random, Seed};
-use evenkeel_core::stability::Stability;
 use evenkeel_core::arrivals::{Arrivals, Poisson, RATE_MAX, RateError};
 use evenkeel_core::bounds::stretches::{self, Around};
 use evenkeel_core::bounds::{Answer, Clear, Responses, RunAt, Sequence, Step, Wanted, settled};
+use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::rates::{ProbeOutcome, RateSearch, SearchStep};
+use evenkeel_core::stability::Stability;
 
 /// In nanoseconds, those of `stretches`.
 const STRETCH: u64 = 100_000_000;

@@ -1,13 +1,13 @@
 //! What core says of queues whose truth is known.
 
 use super::cell::Seconds;
+use super::{Served, Shared, TryPlan, mm1};
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson};
-use evenkeel_core::random::{Random, Seed};
-use evenkeel_core::stability::{Second, Stability};
-use evenkeel_core::rates::{PROBES_MAX, ProbeOutcome, RateSearch, SearchStep};
-use super::{Served, Shared, TryPlan, mm1};
 use evenkeel_core::bounds::Wanted;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_core::rates::{PROBES_MAX, ProbeOutcome, RateSearch, SearchStep};
+use evenkeel_core::stability::{Second, Stability};
 
 /// The seconds of a run after its warm-up.
 fn seconds(served: impl Iterator<Item = Served>, warm_up: u64, measure: u64) -> Vec<Second> {

@@ -4,11 +4,11 @@ use super::found::{Carried, Condition, Found, Parted, Relation, Settling, Statem
 use super::judged::CompareError;
 use super::side::{Figure, Side};
 use crate::format::listed;
+use crate::store::format::{BoundsRecord, CellSummary, SeriesRecord};
 use evenkeel_core::experiment;
 use evenkeel_core::experiment::{Comparison, Margin, Pair};
-use std::ptr;
-use crate::store::format::{BoundsRecord, CellSummary, SeriesRecord};
 use std::collections::BTreeMap;
+use std::ptr;
 
 /// Rates that differ by at most this share are nearly the same.
 const NEAR: f64 = 0.1;

@@ -19,9 +19,9 @@ use crate::published::{At, AtWork, Bed, PublishedError, Result, Scratch};
 use crate::shares::{BETA, WINDOW, way_of};
 use contend::contend;
 use evenkeel_core::random::Seed;
+pub use judge::judge;
 use pair::{Key, Pair};
 use record::{Images, Setting};
-pub use judge::judge;
 pub use record::{NAMES, SHARES, THRESHOLD_S, most, parts};
 
 /// The study's name in plans and on the command line.

@@ -1,6 +1,9 @@
 //! What is to be run: every way at each most window, on copies of disks that are made once.
 
+use crate::harness::{Event, Factor, Notify, Part};
 use crate::published::{At, Number, Numbers, Result, While, fill};
+use crate::shares::words;
+use evenkeel_core::share::experiment::Treatment;
 use evenkeel_lab::data::dvdstore;
 use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_os::tools;
@@ -11,9 +14,6 @@ use std::ffi::OsStr;
 use std::fs;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use crate::harness::{Event, Factor, Notify, Part};
-use crate::shares::words;
-use evenkeel_core::share::experiment::Treatment;
 
 pub const NAMES: [&str; 2] = ["a", "b"];
 /// Shares of the hosts, in the order of [`NAMES`].

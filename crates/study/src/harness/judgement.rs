@@ -1,10 +1,10 @@
 //! What a study says: of the published finding, of its own runs, and of what speaks against them.
 
-use evenkeel_core::statistics::{Estimate, Ratio};
-use evenkeel_core::why::Verdict;
 use super::plan::{Part, Run};
 use crate::format;
 use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_core::statistics::{Estimate, Ratio};
+use evenkeel_core::why::Verdict;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 

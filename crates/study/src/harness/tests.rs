@@ -1,9 +1,8 @@
 //! A study of two factors and one finding, whole: what a new study needs at least.
 
 use super::*;
-use evenkeel_os::stop::Stop;
 use crate::store::{Attempt, StoreError, StudyFolder};
-
+use evenkeel_os::stop::Stop;
 
 /// Whether work that is shared by more workers ends sooner.
 struct Workers {

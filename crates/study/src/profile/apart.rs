@@ -2,8 +2,8 @@
 
 use super::length::Phases;
 use super::measure::{RunOrder, measure};
-use super::site::{Ready, Setting, Site};
 use super::server::READ_MS;
+use super::site::{Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, hold};
 use super::{Notify, StudyError, manifest, preflight};
 use crate::store::format::{CellRecord, RunFile, ServerRecord};
@@ -144,7 +144,12 @@ impl Server {
     /// What it means to do with each statement, by its plan alone.
     pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<Vec<PlanReport>, StudyError> {
         let mut control = Control::connect_until(&self.up()?.target, stop)?;
-        manifest::statement_plans(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
+        manifest::statement_plans(
+            &mut control,
+            workload,
+            &Effort { executions: 0, ..Effort::default() },
+            stop,
+        )
     }
 
     /// Makes a run; `None` where somebody asked to stop.

@@ -1,9 +1,9 @@
 //! What a study tells while it goes on, which is closed: views listen, nobody else; and why it cannot go on.
 
+use crate::store::StoreError;
 use crate::store::format::{ProbeRecord, RunFile, SummaryFile};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::Disturbance;
-use crate::store::StoreError;
 use evenkeel_core::rates::{RatePlanError, SearchFailure};
 use evenkeel_lab::data::{DataError, DataProgress};
 use evenkeel_lab::explain::ExplainError;

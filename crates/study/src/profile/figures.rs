@@ -1,10 +1,14 @@
 //! From what a run recorded to its figures: conversions, no judgement.
 
+use crate::store::format::{
+    EstimateRecord, KindRecord, PartMeansRecord, PartsRecord, PerMinuteRecord, RunFile, TimesRecord,
+};
 use evenkeel_core::Nanos;
-use hdrhistogram::Histogram;
-use crate::store::format::{EstimateRecord, KindRecord, PartMeansRecord, PartsRecord, PerMinuteRecord, RunFile, TimesRecord};
-use evenkeel_core::statistics::{BATCHES, BatchMeans, ErrorBar, Estimate, Sample, difference, normal_quantile};
+use evenkeel_core::statistics::{
+    BATCHES, BatchMeans, ErrorBar, Estimate, Sample, difference, normal_quantile,
+};
 use evenkeel_lab::load::{KindResult, LoadResult, Noted, PartsPlan, PartsResult};
+use hdrhistogram::Histogram;
 
 /// A histogram of nanoseconds as milliseconds. `sum` is the exact sum of its values where it is known;
 /// otherwise the mean is the histogram's own, good to three digits.

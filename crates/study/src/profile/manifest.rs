@@ -2,15 +2,15 @@
 
 use super::StudyError;
 use super::site::Ready;
+use crate::store::format::{ManifestFile, PlanFile, ServerRecord, StatementPlanRecord, TargetRecord};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::data::{Stamp, tables_size};
+use evenkeel_lab::explain::{Effort, ExplainError, PlanReport, PlanRow, explain};
+use evenkeel_lab::workload::Workload;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::machine::Machine;
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
-use crate::store::format::{ManifestFile, PlanFile, ServerRecord, StatementPlanRecord, TargetRecord};
-use evenkeel_lab::explain::{Effort, ExplainError, PlanReport, PlanRow, explain};
-use evenkeel_lab::workload::Workload;
 use std::fmt::Write as _;
 
 /// What this machine says of itself, in words; what it does not say is not there.

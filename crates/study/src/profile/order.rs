@@ -1,9 +1,9 @@
 //! In which order cells are run; rates are gone through upwards, until the server carries no more.
 
-use evenkeel_core::experiment::shuffled;
-use evenkeel_core::random::Seed;
 use super::judge;
 use crate::store::format::{CellRecord, PlanFile, RunFile};
+use evenkeel_core::experiment::shuffled;
+use evenkeel_core::random::Seed;
 use evenkeel_core::rates::{CellOutcome, Sweep};
 
 /// The cells in random order: one block, so that what drifts with time meets every cell alike. The same

@@ -1,8 +1,8 @@
 //! What runs need of a server, asked before the first of them.
 
+use super::StudyError;
 use super::site::Ready;
 use super::spec::{Reset, StudySpec, writes};
-use super::StudyError;
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{GENTLE_START, RatePlan};
 use evenkeel_lab::load::{Protocol, SessionPolicy};

@@ -1,15 +1,15 @@
 //! The rates of a study: searched, laid out, and gone through upwards until the server carries no more.
 
-use super::order::{Climb, Climbs, fails};
-use crate::harness::Course;
-use evenkeel_core::Nanos;
-use evenkeel_core::caveat::threshold::{RUNS_MIN, SECONDS_MIN};
 use super::length::Phases;
 use super::measure::{Measured, RunOrder, measure};
+use super::order::{Climb, Climbs, fails};
 use super::run::{Ledger, Study};
 use super::site::Ready;
 use super::{StudyError, StudyEvent, judge, order, summary};
+use crate::harness::Course;
 use crate::store::format::{CellRecord, ProbeRecord, RunFile, SweepRecord};
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::threshold::{RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::rates::{ProbeOutcome, RatePlan, RateSearch, SearchStep, Sweep, SweepEnd};
 use evenkeel_lab::load::ArrivalPlan;
 use std::sync::Arc;

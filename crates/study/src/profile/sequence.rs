@@ -87,12 +87,8 @@ impl Study<'_> {
         let mut end = End::Enough;
         for series in group {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
-            let objective = objective(
-                self.plan.settings.objective_p95_ms,
-                &cells,
-                &Answer::of(&runs).carried,
-                *series,
-            );
+            let objective =
+                objective(self.plan.settings.objective_p95_ms, &cells, &Answer::of(&runs).carried, *series);
             match sequence.next(&runs, &Responses { unsure: &unsure, objective }) {
                 Some(Step::Run(rate)) => match without_fault(&runs, rate) {
                     Err(fault) => end = end.max(fault),

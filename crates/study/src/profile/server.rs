@@ -2,10 +2,10 @@
 
 use super::figures::{estimate, parts_figures};
 use crate::store::format::{EstimateRecord, RunFile, StretchRecord};
-use evenkeel_sense::status::is_of_sessions;
-use std::collections::BTreeMap;
 use evenkeel_core::Nanos;
 use evenkeel_sense::sampler::SenseSample;
+use evenkeel_sense::status::is_of_sessions;
+use std::collections::BTreeMap;
 
 /// Counters per completed request, by name; several are added up.
 pub const COUNTERS_PER_REQUEST: [(&str, &[&str]); 11] = [

@@ -1,14 +1,14 @@
 //! Hosts of shared storage: their configuration, as a study writes it for the process that will be that host, and what they say of their
 //! periods.
 
-use super::{Result, While};
-use serde_json::json;
-use std::fs;
-use std::path::{Path, PathBuf};
 use super::program::HostStatus;
+use super::{Result, While};
 use crate::harness::Series;
 use evenkeel_core::share::{DiskUse, Period};
+use serde_json::json;
 use std::fmt::{self, Display};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
 pub struct HostFile {

@@ -19,7 +19,6 @@ use crate::telecom::Telecom;
 use crate::throttling::Throttling;
 use crate::variation::Variation;
 use crate::{databases, forgotten, shares, telecom, throttling, variation};
-use std::path::Path;
 pub(crate) use dataset::{begun, closed, fill, workload, workload_of_file};
 pub use hosts::{DiskFile, HostFile, WindowFile};
 pub(crate) use hosts::{Periods, of_hosts};
@@ -31,6 +30,7 @@ pub use scratch::{At, AtWork, Bed, Workplace};
 pub(crate) use scratch::{PrivateServer, Scratch, not_running};
 pub use setting::MachineRecord;
 pub(crate) use setting::{Number, Numbers, setting};
+use std::path::Path;
 
 // Published studies that are kept in folders.
 

@@ -2,8 +2,8 @@
 
 use super::{PublishedError, Result};
 use crate::harness::Plan;
-use serde::de::DeserializeOwned;
 use evenkeel_sense::Machine;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

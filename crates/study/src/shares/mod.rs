@@ -11,8 +11,8 @@ mod study;
 use crate::harness::{Factor, Figure, Order, Part, Scale, Unit};
 use crate::published::{Number, Numbers, PublishedError, Result};
 use evenkeel_core::share::experiment::{Experiment, Treatment};
-use serde::{Deserialize, Serialize};
 pub use judge::judge;
+use serde::{Deserialize, Serialize};
 pub use study::{Shares, record};
 
 /// The study's name in plans and on the command line.

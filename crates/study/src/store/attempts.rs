@@ -1,9 +1,9 @@
 //! How runs stand beside others: which of several attempts at a run stands, and whether a generator was too late.
 
 use super::format::{AttemptRecord, RunFile};
-use evenkeel_core::disturbance::Disturbance;
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
+use evenkeel_core::disturbance::Disturbance;
 use std::collections::BTreeMap;
 
 /// A run as it was measured once, perhaps one of several times; that which was least disturbed stands for it.

@@ -3,8 +3,8 @@
 
 pub use super::estimates::{BatchRecord, EstimateRecord, PartMeansRecord, PartsRecord};
 pub use super::plan::{
-    CellRecord, ManifestFile, PlanFile, ProbeRecord, SeriesRecord, ServerRecord, SettingsRecord, StatementPlanRecord,
-    SweepRecord, TargetRecord, WorkloadFileRecord,
+    CellRecord, ManifestFile, PlanFile, ProbeRecord, SeriesRecord, ServerRecord, SettingsRecord,
+    StatementPlanRecord, SweepRecord, TargetRecord, WorkloadFileRecord,
 };
 pub use super::run::{
     AttemptRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord, TimesRecord,

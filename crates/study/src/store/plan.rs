@@ -1,9 +1,9 @@
 //! What stands in `plan.json` of a profile, and in `manifest.json`.
 
 use super::summary::{LayoutRecord, ResetRecord};
+use evenkeel_lab::workload::Class;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use evenkeel_lab::workload::Class;
 
 /// `plan.json`: what is to be measured, written before the first run and, where rates are found on the
 /// way, again when they are known.

@@ -2,10 +2,10 @@
 
 use super::estimates::EstimateRecord;
 use evenkeel_core::caveat::Caveat;
+use evenkeel_lab::load::{Counts, Written};
 use evenkeel_site::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use evenkeel_lab::load::{Counts, Written};
 use std::fmt;
 
 /// `summary.json`: what follows from the finished runs. Derived, and written anew after each run.

@@ -11,11 +11,11 @@ mod runs;
 
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run};
 use crate::published::{At, AtWork, Bed, PrivateServer, PublishedError, Result};
+use bench::{Bench, Files};
 use evenkeel_haul::load::Indexes;
 use evenkeel_site::sandbox::SandboxSpec;
-use bench::{Bench, Files};
-use record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, Setting, WAYS, Way};
 pub use judge::judge;
+use record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, Setting, WAYS, Way};
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "telecom";

@@ -2,20 +2,20 @@
 //! a load, and the whole chain. Its source has separators in its lines already (`delimited`), or fields of fixed width, which become a
 //! delimited file that is loaded by a plain statement, as published (`widths`), or rows without a file between (`direct`).
 
+use super::bench::{Bench, DayFile, Plan, TABLE, all, inputs, note};
 use super::record::{TUNED, Way};
 use crate::harness::Run;
+use crate::published::{PublishedError, Result, Scratch, While, timed};
+use evenkeel_haul::convert::{Duplicates, Job as Conversion};
 use evenkeel_haul::dispatch::{Job, NamePattern, dispatch};
 use evenkeel_haul::export::{Export, verify};
 use evenkeel_haul::load::Indexes;
 use evenkeel_os::process::signal;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-use super::bench::{Bench, DayFile, Plan, TABLE, all, inputs, note};
-use crate::published::{PublishedError, Result, Scratch, While, timed};
-use evenkeel_haul::convert::{Duplicates, Job as Conversion};
 use std::fs::File;
 use std::path::Path;
 use std::slice::from_ref;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 impl Bench {
     pub fn load_run(&mut self, way: Way, indexes: Indexes) -> Result<Run> {
@@ -208,7 +208,8 @@ impl Bench {
 
     fn convert(&self, days: &[DayFile], into: &Scratch) -> Result<()> {
         let (file, stop) = (&self.files.layout, &self.stop);
-        let job = Conversion { file, inputs: inputs(days), into: into.path(), duplicates: Duplicates::Keep, stop };
+        let job =
+            Conversion { file, inputs: inputs(days), into: into.path(), duplicates: Duplicates::Keep, stop };
         Ok(job.run(&mut |_| {}).map(drop)?)
     }
 

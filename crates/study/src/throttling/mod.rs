@@ -23,12 +23,12 @@ use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, c
 use crate::published::{At, AtWork, Bed, PublishedError, Result, Scratch, While};
 use evenkeel_core::random::Seed;
 use figures::FIGURES;
+pub use judge::judge;
 use parts::{STEP, takes_s};
 use point::Bench;
 use record::{Load, Setting, Treatment};
-use server::Server;
-pub use judge::judge;
 pub use server::REREAD_TOML;
+use server::Server;
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "throttling";

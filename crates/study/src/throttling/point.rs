@@ -5,18 +5,20 @@ use super::record::{Setting, Times, Treatment};
 use super::server::Server;
 use crate::harness::Run;
 use crate::profile::times;
+use crate::published::{
+    Guard, GuardPlan, PublishedError, Result, Tick, Watch, While, Workplace, begun, closed,
+};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{LoadPlan, LoadResult};
-use evenkeel_sense::cpu::Affinity;
-use evenkeel_sense::{CpuSet, Domain};
-use std::path::Path;
-use crate::published::{Guard, GuardPlan, PublishedError, Result, Tick, Watch, While, Workplace, begun, closed};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
+use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_sense::status::{StatusReading, StatusUse};
+use evenkeel_sense::{CpuSet, Domain};
 use evenkeel_site::server::{Address, Control, StatusOf, Target};
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 

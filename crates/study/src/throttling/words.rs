@@ -1,14 +1,14 @@
 //! What a study says in sentences: the same in the terminal and on the page.
 
-use crate::format;
-use evenkeel_core::caveat::threshold::OTHER_LOAD_MUCH;
-use super::parts::STEP;
-use evenkeel_core::caveat::{Caveat, GENERATOR_CPU_MAX, Severity};
-use evenkeel_core::disturbance::Disturbance;
 use super::figures::{COUNTERS_REFUSED, SETTLED, SETTLED_AT, WAITED};
+use super::parts::STEP;
 use super::record::{Load, Setting, Settle, Treatment};
 use super::verdict::{FALL_PERCENT, Fall, Held, Verdict, settled};
+use crate::format;
 use crate::harness::{Cell, Plan, Run, cells, doubts, standing};
+use evenkeel_core::caveat::threshold::OTHER_LOAD_MUCH;
+use evenkeel_core::caveat::{Caveat, GENERATOR_CPU_MAX, Severity};
+use evenkeel_core::disturbance::Disturbance;
 
 pub const PUBLISHED: &str = "Without control, throughput rises with load to a peak and then falls as misses of the data \
                              translation buffer and of the data cache grow. With the controller it stays at the peak \

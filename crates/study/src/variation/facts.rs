@@ -2,13 +2,13 @@
 //! each run.
 
 use super::pages::IndexPages;
-use evenkeel_core::why::{Compared, Facts};
-use std::collections::BTreeMap;
 use crate::published::{PublishedError, Result};
 use crate::store::format::ServerRecord;
+use evenkeel_core::why::{Compared, Facts};
 use evenkeel_os::clock::unix_time;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError, literal, quoted};
+use std::collections::BTreeMap;
 
 /// Notes of a run, by name; of one of several targets with its name behind.
 pub(super) const PLAN: &str = "plan";

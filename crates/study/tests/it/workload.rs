@@ -2,13 +2,15 @@
 
 use crate::shop::{scale, shop};
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_lab::workload::tpcw::Database;
-use evenkeel_site::server::Control;
-use std::collections::BTreeMap;
 use evenkeel_lab::explain::{Effort, Executor, PlanReport, explain};
-use evenkeel_lab::workload::user::{ColumnReader as _, Definition, Generator, ParameterDefinitions, StatementDefinition, UserWorkload};
+use evenkeel_lab::workload::tpcw::Database;
+use evenkeel_lab::workload::user::{
+    ColumnReader as _, Definition, Generator, ParameterDefinitions, StatementDefinition, UserWorkload,
+};
 use evenkeel_lab::workload::{Class, Client, Parameters, Value, Workload, catalog, find};
 use evenkeel_os::stop::Stop;
+use evenkeel_site::server::Control;
+use std::collections::BTreeMap;
 
 /// Makes requests one after the other; returns how many of each kind, and of each statement how many rows
 /// came back or were changed.

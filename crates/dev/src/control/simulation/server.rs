@@ -1,10 +1,10 @@
 //! Clients, permits and the server, tick by tick.
 
+use super::{Load, Phase, Step, Trace};
 use crate::plant::Plant;
 use evenkeel_core::Nanos;
-use evenkeel_core::random::{Random, Seed};
-use super::{Load, Phase, Step, Trace};
 use evenkeel_core::control::{Controller, Response, Sample};
+use evenkeel_core::random::{Random, Seed};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {

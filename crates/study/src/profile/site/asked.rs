@@ -5,12 +5,12 @@ use super::StudyError;
 use evenkeel_os::Birth;
 use evenkeel_os::process::{has_ended, signal_group};
 use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target};
+use std::collections::BTreeMap;
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
-use evenkeel_site::server::{Control, Target};
-use std::collections::BTreeMap;
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Looks that a command has to end by itself after SIGTERM.

@@ -3,12 +3,12 @@
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{KEPT_UP, LOST, RATE, REFUSED, TAU, THETA};
+use crate::variation::parts::{CLASS, CLASSES, LOAD, SIMPLE, STATEMENT, WRITE};
 use crate::variation::record::Setting;
 use crate::variation::seen;
 use crate::variation::seen::on_targets;
 use evenkeel_core::statistics::{Estimate, standard_error_bound};
 use evenkeel_core::trust::{CONFIDENCE, Point, Reason, Tolerance, TrustLimit};
-use crate::variation::parts::{CLASS, CLASSES, LOAD, SIMPLE, STATEMENT, WRITE};
 
 /// Servers that differ by less of a response time are alike: what a standard error may be.
 const SHARE_MAX: f64 = 0.1;
@@ -197,11 +197,7 @@ fn behaviour(class: &str, of: &[Behaves]) -> String {
 fn spreads(cells: &[&Cell<'_>]) -> Vec<Number> {
     let mut all: Vec<(String, Vec<f64>)> = Vec::new();
     for cell in cells {
-        let name = format!(
-            "spread_percent_of_{}_at_{}",
-            cell.level(STATEMENT),
-            cell.level(LOAD)
-        );
+        let name = format!("spread_percent_of_{}_at_{}", cell.level(STATEMENT), cell.level(LOAD));
         match all.iter_mut().find(|(known, _)| *known == name) {
             Some((_, values)) => values.extend(cell.values(TAU)),
             None => all.push((name, cell.values(TAU))),

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::sandbox::eventually;
-use evenkeel_site::server::TlsMode;
 use evenkeel_core::statistics::Sample;
 use evenkeel_lab::load::{Noted, PartsPlan, PartsResult};
+use evenkeel_site::server::TlsMode;
 
 /// Types whose values must not depend on how they travel.
 const ROWS: &str = "SELECT * FROM types ORDER BY i";

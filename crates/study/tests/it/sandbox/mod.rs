@@ -6,6 +6,7 @@ mod limits;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
+use evenkeel_site::copy::Snapshot;
 use evenkeel_site::sandbox::{
     self, Failure, Lifetime, ProcessId, Sandbox, SandboxError, SandboxEvent, SandboxSpec, State,
 };
@@ -16,7 +17,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use evenkeel_site::copy::Snapshot;
 
 pub(crate) fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
