@@ -5,8 +5,7 @@ use super::judged::CompareError;
 use super::side::{Figure, Side};
 use crate::format::listed;
 use crate::store::format::{BoundsRecord, CellSummary, SeriesRecord};
-use evenkeel_core::experiment;
-use evenkeel_core::experiment::{Comparison, Margin, Pair};
+use evenkeel_core::experiment::{self, Comparison, Margin, Pair};
 use std::collections::BTreeMap;
 use std::ptr;
 

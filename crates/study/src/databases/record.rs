@@ -4,15 +4,13 @@ use crate::harness::{Event, Factor, Notify, Part};
 use crate::published::{At, Number, Numbers, Result, While, fill};
 use crate::shares::words;
 use evenkeel_core::share::experiment::Treatment;
-use evenkeel_lab::data::dvdstore;
-use evenkeel_lab::data::dvdstore::Size;
+use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_os::tools;
 use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
 use evenkeel_site::server::Target;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::fs;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 pub const NAMES: [&str; 2] = ["a", "b"];

@@ -7,9 +7,8 @@ use super::site::{Ready, Setting};
 use super::spec::Reset;
 use super::{RunPlace, StudyError, StudyEvent};
 use crate::harness::Course;
-use crate::store;
 use crate::store::format::CellRecord;
-use crate::store::{attempt_name, run_name, write_tables};
+use crate::store::{self, attempt_name, run_name, write_tables};
 use evenkeel_lab::load::ArrivalPlan;
 use std::sync::Arc;
 

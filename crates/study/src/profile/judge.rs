@@ -17,8 +17,7 @@ use evenkeel_sense::cpu::Domain;
 use evenkeel_sense::neighbours::{NeighbourPlan, NeighbourRecord, Neighbours};
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_site::server::{Control, HangUp, Target, TargetError};
-use std::thread;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Whether the response came to rest, counted from the instants at which requests were due.

@@ -13,9 +13,8 @@ use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile,
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::random::Seed;
-use evenkeel_lab::load;
 use evenkeel_lab::load::{
-    ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
+    self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
 };
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::clock::{Clock, unix_time};

@@ -6,8 +6,7 @@ use super::spec::{PoolSize, SeriesSpec, ServerSpec};
 use super::{StudyError, StudyEvent, manifest, preflight};
 use crate::store::format::{FORMAT, ManifestFile};
 use evenkeel_lab::explain;
-use evenkeel_site::sandbox;
-use evenkeel_site::sandbox::DiskLimit;
+use evenkeel_site::sandbox::{self, DiskLimit};
 use evenkeel_site::server::{Control, Problem};
 use std::collections::BTreeSet;
 

@@ -9,8 +9,7 @@ use crate::profile::{Notify, StudyEvent, tell_sandbox};
 use crate::store::StoreError;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::copy::Snapshot;
-use evenkeel_site::sandbox;
-use evenkeel_site::sandbox::SandboxError;
+use evenkeel_site::sandbox::{self, SandboxError};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 

@@ -5,8 +5,7 @@ use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{KEPT_UP, LOST, RATE, REFUSED, TAU, THETA};
 use crate::variation::parts::{CLASS, CLASSES, LOAD, SIMPLE, STATEMENT, WRITE};
 use crate::variation::record::Setting;
-use crate::variation::seen;
-use crate::variation::seen::on_targets;
+use crate::variation::seen::{self, on_targets};
 use evenkeel_core::statistics::{Estimate, standard_error_bound};
 use evenkeel_core::trust::{CONFIDENCE, Point, Reason, Tolerance, TrustLimit};
 
