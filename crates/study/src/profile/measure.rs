@@ -116,7 +116,10 @@ pub(super) fn measure(
     if let Some(limit) = limit.filter(|_| few_connections(&run, sessions)) {
         run.caveats.push(Caveat::few_connections(sessions.max(), &limit, spec.kind == super::NAME));
     }
-    let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
+    let row = |sample: &SenseSample| {
+        (sample.at.as_secs_f64(), SENSE.iter().map(|(_, of)| of(sample)).collect::<Vec<_>>())
+    };
+    let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(row).collect();
     let sense = Series { columns: SENSE.map(|(name, _)| name.to_owned()).to_vec(), rows };
     Ok(Some(Measured { run, load, sense }))
 }
@@ -341,10 +344,6 @@ const SENSE: [(&str, OfSample); 10] = [
     ("psi_io_some_percent", |sample| sample.pressure.get("io_some").copied()),
     ("other_load_percent", |sample| sample.other_load),
 ];
-
-fn sense_row(sample: &SenseSample) -> (f64, Vec<Option<f64>>) {
-    (sample.at.as_secs_f64(), SENSE.iter().map(|(_, of)| of(sample)).collect())
-}
 
 #[cfg(test)]
 mod tests {

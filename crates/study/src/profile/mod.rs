@@ -77,13 +77,7 @@ pub fn new_plan(spec: &StudySpec, id: String, created_unix_s: u64, targets: Vec<
         targets,
         series: spec.series.iter().map(series_record).collect(),
         rate: spec.rate_text.clone(),
-        cells: Vec::new(),
-        rates_known: false,
-        probes: Vec::new(),
-        sweeps: Vec::new(),
-        ended: None,
-        file_crc32: None,
-        workload_files: Vec::new(),
+        ..PlanFile::default()
     }
 }
 
@@ -116,19 +110,18 @@ pub fn settings(spec: &StudySpec) -> SettingsRecord {
 }
 
 fn series_record(series: &SeriesSpec) -> SeriesRecord {
+    let (pool_bytes, pool_percent) = match series.pool {
+        Some(PoolSize::Bytes(bytes)) => (Some(bytes), None),
+        Some(PoolSize::Percent(percent)) => (None, Some(percent)),
+        None => (None, None),
+    };
     SeriesRecord {
         label: series.label.clone(),
         target: series.target,
         workload: series.workload.name().to_owned(),
         writes: series.writes(),
-        pool_bytes: match series.pool {
-            Some(PoolSize::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        },
-        pool_percent: match series.pool {
-            Some(PoolSize::Percent(percent)) => Some(percent),
-            _ => None,
-        },
+        pool_bytes,
+        pool_percent,
         layout: series.layout,
         levels: series.levels.clone(),
     }

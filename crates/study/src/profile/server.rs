@@ -51,11 +51,13 @@ pub fn server_measures(run: &RunFile) -> BTreeMap<&'static str, f64> {
         measures.insert("threads_running_mean", running.mean);
         measures.insert("threads_running_max", running.max);
     }
-    let misses = miss_percent(
-        measures.get("pool_read_requests_per_request").copied(),
-        measures.get("pool_reads_per_request").copied(),
-    );
-    measures.extend(misses.map(|percent| ("pool_miss_percent", percent)));
+    let pages = ["pool_read_requests_per_request", "pool_reads_per_request"];
+    // Percent of the pages requested that were not in the buffer pool.
+    if let [Some(asked), Some(read)] = pages.map(|name| measures.get(name).copied())
+        && asked > 0.0
+    {
+        measures.insert("pool_miss_percent", 100.0 * read / asked);
+    }
     measures.extend(disk_figures(run));
     measures.extend(parts_figures(run));
     measures
@@ -126,12 +128,6 @@ fn read_ms(run: &RunFile) -> Option<f64> {
     let reads = run.status.get("Innodb_data_reads").filter(|reads| **reads > 0.0)?;
     let stretch = run.status_stretch.as_ref().filter(|stretch| stretch.is_sharp())?;
     Some(1e3 * out * stretch.seconds / reads)
-}
-
-/// Percent of the pages requested that were not in the buffer pool.
-fn miss_percent(asked: Option<f64>, read: Option<f64>) -> Option<f64> {
-    let (asked, read) = (asked?, read?);
-    (asked > 0.0).then(|| 100.0 * read / asked)
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ impl StudyFolder {
         &self.path
     }
 
-    fn runs_dir(&self) -> PathBuf {
+    pub(super) fn runs_dir(&self) -> PathBuf {
         self.path.join("runs")
     }
 
@@ -181,10 +181,6 @@ impl StudyFolder {
     pub fn runs_named<T: DeserializeOwned>(&self) -> Result<Vec<(PathBuf, T)>, StoreError> {
         let read = |entry: PathBuf| Ok((entry.clone(), read_json(&entry.join("run.json"))?));
         self.finished()?.into_iter().map(read).collect()
-    }
-
-    pub(super) fn run_dir(&self, run: &RunFile) -> PathBuf {
-        self.runs_dir().join(attempt_name(&run_name(run.cell, run.repeat), run.attempt))
     }
 }
 

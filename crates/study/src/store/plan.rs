@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// `plan.json`: what is to be measured, written before the first run and, where rates are found on the
 /// way, again when they are known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanFile {
     /// Version of the file, [`FORMAT`](super::format::FORMAT).
     pub format: u32,
@@ -67,7 +67,7 @@ pub struct SweepRecord {
 }
 
 /// What stays the same in all cells.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SettingsRecord {
     pub repeats: u32,
     /// Measured phase, seconds.
@@ -103,7 +103,7 @@ impl SettingsRecord {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetRecord {
     /// Label in tables: `a`, `b`, or the host.
     pub label: String,
@@ -115,7 +115,7 @@ pub struct TargetRecord {
 }
 
 /// One combination of factors other than the rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SeriesRecord {
     /// Label in tables and plots, for example `pool 20 %, insert layout, a`.
     pub label: String,

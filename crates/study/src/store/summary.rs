@@ -146,6 +146,7 @@ words! {
 
 words! {
     /// How the rows came into the files.
+    #[derive(Default)]
     LayoutRecord {
         /// One by one.
         Insert = "insert",
@@ -159,18 +160,21 @@ words! {
         Load = "load",
         /// From a dump.
         Dump = "dump",
+        #[default]
         AsIs = "as-is",
     }
 }
 
 words! {
     /// What happened before each run.
+    #[derive(Default)]
     ResetRecord {
         Restart = "restart",
         /// The database was restored, and the server restarted.
         Restore = "restore",
         /// A command of the user's was run.
         Command = "command",
+        #[default]
         Nothing = "none",
     }
 }

@@ -299,7 +299,8 @@ fn settings_of(sandbox: &SandboxSpec, setting: Setting) -> BTreeMap<String, Stri
 /// Whether a write run has changed the data set that is wanted.
 fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, StudyError> {
     let server = Target { database: None, ..target.clone() };
-    if !database_exists(&mut Control::connect_until(&server, stop)?, wanted)? {
+    let exists = format!("SHOW DATABASES LIKE '{}'", wanted.set.name());
+    if Control::connect_until(&server, stop)?.query_value(&exists)?.is_none() {
         return Ok(false);
     }
     match data::check(&mut Control::connect_until(target, stop)?, wanted) {
@@ -313,11 +314,6 @@ fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, S
 fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
     let dir = sandbox.home.join("sandboxes").join(&sandbox.name);
     (dir.join("data"), dir.join("snapshot"))
-}
-
-fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, StudyError> {
-    let sql = format!("SHOW DATABASES LIKE '{}'", wanted.set.name());
-    Ok(control.query_value(&sql)?.is_some())
 }
 
 /// A private server: CPUs of its own are its domain, with what waits for disks and what is stolen;
