@@ -41,7 +41,7 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
             .iter()
             .filter(|at| is_settled(at))
             .cloned()
-            .partition(|(_, cells)| cells.iter().all(|cell| is_sound(cell)));
+            .partition(|(_, cells)| cells.iter().all(|cell| cell.valid && !cell.lower_bound));
         let ends = ends(&all, &settled, runs, &bounds);
         let series = group.first().and_then(|first| plan.series.get(*first));
         let is_short =
@@ -68,11 +68,6 @@ fn settles(rate: f64, cells: &[&CellSummary], bounds: &BoundsRecord) -> bool {
         Verdict::TooShort => is_carried,
         Verdict::Mixed | Verdict::Unstable => false,
     })
-}
-
-/// Runs without a request that was given up: the others would be the lucky ones.
-fn is_sound(cell: &CellSummary) -> bool {
-    cell.valid && !cell.lower_bound
 }
 
 fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec<(f64, Vec<&CellSummary>)> {
