@@ -142,14 +142,8 @@ mod tests {
 
     #[test]
     fn an_estimate_of_a_time_takes_the_unit_of_its_mean() {
-        let made = |mean: f64, half: f64| EstimateRecord {
-            n: 3,
-            mean,
-            se: Some(half / 4.3),
-            low: Some(mean - half),
-            high: Some(mean + half),
-            degrees: Some(2.0),
-        };
+        let made =
+            |mean: f64, half: f64| EstimateRecord { mean, ..ends(Some(mean - half), Some(mean + half)) };
         assert_eq!(estimate_time(&made(41.23, 0.8)), "41.2 ± 0.8 ms");
         assert_eq!(estimate_time(&made(0.0412, 0.0008)), "41.2 ± 0.8 µs");
         assert_eq!(estimate_time(&made(0.981, 0.4)), "1.0 ± 0.4 ms");

@@ -98,11 +98,6 @@ impl Server {
         self.site.leave(study, tell)
     }
 
-    /// Whether a private server still runs; the error says how it ended.
-    pub fn check(&self) -> Result<(), StudyError> {
-        self.site.check()
-    }
-
     /// How it is reached; `None` while it is down.
     pub fn target(&self) -> Option<&Target> {
         self.ready.as_ref().map(|ready| &ready.target)
@@ -177,7 +172,7 @@ impl Server {
         let (before, waited) = (reads(&mut control), waited(ready));
         let measured = measure(&spec, &order, ready, stop, &mut |_| {});
         // A server that died explains whatever else went wrong.
-        self.check()?;
+        self.site.check()?;
         if stop.is_set() && measured.as_ref().is_err_and(StudyError::is_called_off) {
             return Ok(None);
         }

@@ -151,12 +151,18 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_least_disturbed_attempt_stands_in_whatever_order_they_come() {
-        let attempts = [attempt(1, 6.9), attempt(2, 2.5), attempt(3, 4.0)];
-        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+    /// The runs that follow from these attempts, added in one order and another.
+    fn in_other_orders(attempts: &[RunFile; 3]) -> [Vec<RunFile>; 3] {
+        [[0, 1, 2], [2, 1, 0], [1, 2, 0]].map(|order| {
             let mut runs = Vec::new();
             order.iter().for_each(|at| add(&mut runs, attempts[*at].clone()));
+            runs
+        })
+    }
+
+    #[test]
+    fn the_least_disturbed_attempt_stands_in_whatever_order_they_come() {
+        for runs in in_other_orders(&[attempt(1, 6.9), attempt(2, 2.5), attempt(3, 4.0)]) {
             assert_eq!(runs.len(), 1);
             assert_eq!(runs[0].attempt, 2);
             let aside: Vec<_> =
@@ -169,10 +175,7 @@ mod tests {
     fn the_runs_stand_in_one_order_however_they_come() {
         let first_again = RunFile { order: 3, ..attempt(2, 1.0) };
         let second = RunFile { repeat: 3, ..attempt(2, 1.0) };
-        let attempts = [attempt(1, 9.0), second, first_again];
-        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
-            let mut runs = Vec::new();
-            order.iter().for_each(|at| add(&mut runs, attempts[*at].clone()));
+        for runs in in_other_orders(&[attempt(1, 9.0), second, first_again]) {
             assert_eq!(runs.iter().map(|run| run.order).collect::<Vec<_>>(), [2, 3]);
         }
     }

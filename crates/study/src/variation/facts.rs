@@ -243,13 +243,12 @@ mod tests {
             told(name, "a: item ref i_subject", &statistics, in_order)
         };
         let found = compared(&side("t1", 1000, 0.99), &side("t2", 900, 0.98));
+        let alike = |text: &str| Compared::Alike(text.to_owned());
         assert_eq!(
             found.plans,
-            Compared::Alike(
-                "the plan is the same, statistics of 1 indexes differ by 10.0 % at most".to_owned()
-            )
+            alike("the plan is the same, statistics of 1 indexes differ by 10.0 % at most")
         );
-        assert_eq!(found.pages, Compared::Alike("pages of both lie alike".to_owned()));
+        assert_eq!(found.pages, alike("pages of both lie alike"));
     }
 
     #[test]
