@@ -10,10 +10,9 @@ use evenkeel_core::statistics::Spectrum;
 use evenkeel_core::statistics::pooled::length;
 use evenkeel_study::profile::NAME;
 use evenkeel_study::store::format::{
-    BatchRecord, CellRecord, CountsRecord, CpuRecord, FORMAT, LayoutRecord, PlanFile, ResetRecord, RunFile,
-    SeriesRecord, SettingsRecord, TargetRecord, TimesRecord, Verdict,
+    BatchRecord, CellRecord, CountsRecord, CpuRecord, FORMAT, PlanFile, RunFile, SeriesRecord,
+    SettingsRecord, TargetRecord, TimesRecord, Verdict,
 };
-use std::collections::BTreeMap;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct VirtualProfile {
@@ -72,30 +71,27 @@ impl VirtualProfile {
     fn plan(&self, seed: Seed) -> PlanFile {
         let count = self.targets.len();
         let label = |at: usize| format!("target {}", at + 1);
+        let name = || "virtual".to_owned();
+        let target = |at| TargetRecord { label: label(at), url: name(), ..TargetRecord::default() };
+        let series =
+            |at| SeriesRecord { label: label(at), target: at, workload: name(), ..SeriesRecord::default() };
         let rates = self.rates();
         let cells = (0..count).flat_map(|series| rates.iter().map(move |rate| (series, *rate)));
         PlanFile {
             format: FORMAT,
             id: "virtual".to_owned(),
             kind: NAME.to_owned(),
-            created_unix_s: 0,
             tool: env!("CARGO_PKG_VERSION").to_owned(),
-            command: Vec::new(),
             seed: seed.0,
             settings: self.settings(),
-            targets: (0..count).map(|at| target(label(at))).collect(),
-            series: (0..count).map(|at| series(label(at), at)).collect(),
-            rate: String::new(),
+            targets: (0..count).map(target).collect(),
+            series: (0..count).map(series).collect(),
             cells: (1..)
                 .zip(cells)
                 .map(|(id, (series, rate_per_s))| CellRecord { id, series, rate_per_s })
                 .collect(),
             rates_known: true,
-            probes: Vec::new(),
-            sweeps: Vec::new(),
-            ended: None,
-            file_crc32: None,
-            workload_files: Vec::new(),
+            ..PlanFile::default()
         }
     }
 
@@ -106,14 +102,9 @@ impl VirtualProfile {
             warm_up_s: self.seconds.0 / 4.0,
             timeout_s: 3_600.0,
             sessions: "pooled:1".to_owned(),
-            reset: ResetRecord::Nothing,
-            objective_p95_ms: None,
-            generator_cpus: Vec::new(),
-            retries: 0,
             whole_sweep: true,
             longest_s: Some(self.seconds.1),
-            until_percent: None,
-            within_s: None,
+            ..SettingsRecord::default()
         }
     }
 
@@ -125,23 +116,6 @@ impl VirtualProfile {
         let seconds = long.seconds.min(self.seconds.1).max(self.seconds.0).ceil();
         let found = self.server.run(cell.rate_per_s, slow, (seconds / 4.0, seconds), seed)?;
         Ok(RunFile { repeat, ..stored(cell.id, &found, self.server.cpus) })
-    }
-}
-
-fn target(label: String) -> TargetRecord {
-    TargetRecord { label, url: "virtual".to_owned(), cpus: Vec::new(), memory_bytes: None }
-}
-
-fn series(label: String, target: usize) -> SeriesRecord {
-    SeriesRecord {
-        label,
-        target,
-        workload: "virtual".to_owned(),
-        writes: false,
-        pool_bytes: None,
-        pool_percent: None,
-        layout: LayoutRecord::AsIs,
-        levels: BTreeMap::new(),
     }
 }
 
@@ -190,12 +164,11 @@ fn stored(cell: u32, found: &VirtualRun, cpus: u32) -> RunFile {
 }
 
 #[cfg(test)]
-mod sizes;
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use evenkeel_core::size::SizeError;
     use evenkeel_study::profile::trust_limits;
+    use evenkeel_study::size::{Sized, sized};
 
     #[test]
     fn a_steady_server_is_trusted_until_its_queue_grows_and_one_that_varies_for_less() {
@@ -208,5 +181,22 @@ mod tests {
         };
         assert_eq!(limit(0.0), Some(175.0));
         assert!(limit(0.2).unwrap_or(0.0) < 175.0);
+    }
+
+    fn one(loads: &[f64]) -> Sized {
+        let (plan, runs) = VirtualProfile::of_one_cpu(loads).play(Seed(1)).unwrap();
+        sized(&plan, &runs).remove(0)
+    }
+
+    #[test]
+    fn a_rate_beyond_the_trust_limit_has_an_interval_and_overload_alone_has_none() {
+        let profile = VirtualProfile { repeats: 3, ..VirtualProfile::of_one_cpu(&[0.4, 0.8, 1.3, 1.8]) };
+        let (plan, runs) = profile.play(Seed(2)).unwrap();
+        let found = sized(&plan, &runs).remove(0);
+        assert!(found.limit.rate.is_none_or(|limit| limit < 150.0), "{:?}", found.limit);
+        let mean = found.server.unwrap().at(150.0).unwrap().mean;
+        assert!(mean.low < 0.01 && 0.01 < mean.high, "{mean:?}");
+        let beyond = one(&[1.2, 1.3, 1.4, 1.5]);
+        assert_eq!(beyond.server.unwrap_err(), SizeError::NothingSettled);
     }
 }

@@ -4,7 +4,6 @@ mod compare;
 mod components;
 mod coverage;
 mod many;
-mod noisy;
 mod plants;
 mod shares;
 mod size;
@@ -32,7 +31,7 @@ enum What {
     /// How often the intervals of a cell hold, on queues whose figures are known
     Coverage(coverage::Args),
     /// How often the bounds of a profile hold beside a neighbour that takes CPU
-    Noisy(noisy::Args),
+    Noisy(coverage::NoisyArgs),
     /// How often `evenkeel compare` is wrong, and whether the runs that it asks for are enough
     Compare(compare::Args),
     /// How often variance components, the trust limit and the bounds of `--until` are right
@@ -49,7 +48,7 @@ impl Cli {
             What::Shares(args) => shares::run_all(&args),
             What::Mixes(args) => shares::mixes(&args),
             What::Coverage(args) => coverage::run(&args),
-            What::Noisy(args) => noisy::run(&args),
+            What::Noisy(args) => coverage::noisy(&args),
             What::Compare(args) => compare::run(&args),
             What::Components(args) => components::run(&args),
             What::Size(args) => size::run(&args),

@@ -4,8 +4,7 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::control::Bounds;
 use evenkeel_core::random::Seed;
 use evenkeel_dev::control::Contender;
-use evenkeel_dev::control::steps::regrets;
-use evenkeel_dev::control::trial::{self, CLIENTS, INITIAL_LIMITS, Summary, Verdict};
+use evenkeel_dev::control::trial::{self, CLIENTS, INITIAL_LIMITS, Regret, Summary, Verdict, regrets};
 use evenkeel_dev::plant::Distribution;
 use serde_json::{Value, json};
 
@@ -94,7 +93,7 @@ fn as_json(contender: &Contender, seed: Seed, verdicts: &[(u64, u32, Verdict)]) 
 
 pub fn steps(args: &StepsArgs) -> Result<()> {
     let (contender, seed) = (args.tried.contender()?, args.tried.seed);
-    let row = |row: &evenkeel_dev::control::steps::Regret| json!({"curve": row.curve, "from": row.clients.0, "to": row.clients.1, "regret": row.regret});
+    let row = |row: &Regret| json!({"curve": row.curve, "from": row.clients.0, "to": row.clients.1, "regret": row.regret});
     let rows: Vec<Value> = regrets(&contender, Seed(seed)).iter().map(row).collect();
     println!("{}", json!({"controller": contender.name(), "seed": seed, "steps": rows}));
     Ok(())

@@ -1,15 +1,12 @@
 //! The guard's controllers on a virtual clock, and a peer that they are compared with.
 //!
-//! [`simulation`] runs a controller with clients and a plant; [`trial`] judges it on random plants
-//! (decision 3 of docs/decisions.md), [`steps`] after steps of the number of clients. [`aimd`] is the peer.
+//! [`simulation`] runs a controller with clients and a plant; [`trial`] judges it on random plants (decision 3 of docs/decisions.md), and after steps of the
+//! number of clients. [`aimd`] is the peer.
 
 pub mod aimd;
 #[cfg(test)]
-mod expect;
-#[cfg(test)]
 mod scenarios;
 pub mod simulation;
-pub mod steps;
 pub mod trial;
 
 use aimd::Aimd;

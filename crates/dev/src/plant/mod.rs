@@ -7,12 +7,10 @@
 mod curve;
 mod measured;
 mod random;
-mod wobble;
 
 pub use curve::{Curve, Fall, Rise};
 pub use measured::{MEASURED, Measured};
-pub use random::{Distribution, SHIFT_HALVES, random_plant};
-pub use wobble::{TICK_S, Wobble};
+pub use random::{Distribution, SHIFT_HALVES, TICK_S, Wobble, random_plant};
 
 use evenkeel_core::control::Signals;
 

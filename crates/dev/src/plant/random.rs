@@ -1,8 +1,8 @@
 //! The plants that controllers are judged on, drawn by a seed. Their distribution was settled before any controller was
-//! written; decision 3 of docs/decisions.md has the reasons.
+//! written; decision 3 of docs/decisions.md has the reasons. Their machine may wobble: a process with a memory, as measured on
+//! a virtual machine with busy neighbours.
 
-use super::wobble::TICK_S;
-use super::{Curve, Fall, Plant, Rise, Shift, Wobble};
+use super::{Curve, Fall, Plant, Rise, Shift};
 use evenkeel_core::random::{Random, Seed};
 
 /// Range of the best limits, which are drawn evenly in ln n.
@@ -133,6 +133,41 @@ impl Draw {
         let slope = self.between(0.15, 0.5);
         let fall = if self.0.chance(0.5) { self.locks() } else { self.shelf() };
         Curve::TwoBottlenecks { first, slope, peak, fall }
+    }
+}
+
+/// Length of a tick of a trial in seconds.
+pub const TICK_S: f64 = 0.05;
+
+/// How much the speed wobbles and how long a deviation lasts: ln X is an Ornstein-Uhlenbeck process in steps of a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wobble {
+    /// Standard deviation of the mean of ln X over `over_s`.
+    pub sd: f64,
+    /// The stretch, in seconds, over which that was measured: some ticks.
+    pub over_s: f64,
+    /// Time constant, in seconds, of its autocorrelation.
+    pub memory_s: f64,
+}
+
+impl Wobble {
+    /// The wobble that docs/decisions/0004 measured: 14 to 19 % over 100 ms, with correlations that are gone after a second.
+    pub const MEASURED: Self = Self { sd: 0.16, over_s: 0.1, memory_s: 0.3 };
+
+    pub fn of_a_tick(&self) -> f64 {
+        self.sd / self.averaged((self.over_s / TICK_S).round().max(1.0)).sqrt()
+    }
+
+    pub fn variance(&self, seconds: f64) -> f64 {
+        self.of_a_tick().powi(2) * self.averaged((seconds / TICK_S).max(1.0))
+    }
+
+    /// Variance of the mean of so many ticks in succession over that of one. Ticks `d` apart correlate by `r^d`, so it is
+    /// `(1 + r) / (k (1 - r)) - 2 r (1 - r^k) / (k (1 - r))^2`.
+    fn averaged(&self, ticks: f64) -> f64 {
+        let keep = (-TICK_S / self.memory_s).exp();
+        let apart = ticks * (1.0 - keep);
+        (1.0 + keep) / apart - 2.0 * keep * (1.0 - keep.powf(ticks)) / apart.powi(2)
     }
 }
 

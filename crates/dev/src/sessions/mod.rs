@@ -70,6 +70,4 @@ fn caught<T>(act: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 #[cfg(test)]
-mod permits;
-#[cfg(test)]
 mod tests;

@@ -2,8 +2,7 @@
 
 use super::side::{Figure, Side};
 use crate::store::format::{CellSummary, RunFile, Verdict};
-use evenkeel_core::experiment;
-use evenkeel_core::experiment::{Comparison, Pair};
+use evenkeel_core::experiment::{self, Comparison, Pair};
 
 /// Runs of both sides under one condition.
 #[derive(Clone, Debug, PartialEq)]

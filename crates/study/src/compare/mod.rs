@@ -7,7 +7,6 @@
 
 mod found;
 mod judged;
-mod levels;
 mod side;
 mod studies;
 
@@ -15,9 +14,9 @@ use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Margin, Verdict};
 pub use found::{Carried, Condition, Parted, Statement};
 pub use judged::{CompareError, Compared};
-pub use levels::{LevelPair, level_pairs};
 use side::Count;
 pub use side::{Figure, More, Side};
+pub use studies::{LevelPair, level_pairs};
 
 /// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
 /// count from the sending: then they are set aside.

@@ -1,7 +1,6 @@
 //! One side of a comparison.
 
-use crate::profile;
-use crate::profile::{cpu_ms_per_request, overload_throughputs, stands, summarise};
+use crate::profile::{self, cpu_ms_per_request, overload_throughputs, stands, summarise};
 use crate::store::format::{
     BoundsRecord, Caveat, CellSummary, PlanFile, RunFile, SummaryFile, TimesRecord, Verdict,
 };

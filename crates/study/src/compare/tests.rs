@@ -248,7 +248,7 @@ fn late(mut all: Vec<RunFile>, cell: u32, lag_ms: f64) -> Vec<RunFile> {
     for run in all.iter_mut().filter(|run| run.cell == cell) {
         run.lag = TimesRecord { count: 800, mean_ms: lag_ms, p95_ms: lag_ms, ..TimesRecord::default() };
     }
-    crate::store::lateness::judge(&mut all);
+    crate::store::judge_lateness(&mut all);
     all
 }
 

@@ -1,17 +1,23 @@
-//! What is to be run.
+//! What is to be run: every way at each most window, on copies of disks that are made once.
 
-use crate::harness::{Event, Notify};
+use crate::harness::{Event, Factor, Notify, Part};
 use crate::published::{At, Number, Numbers, Result, While, fill};
-use evenkeel_lab::data::dvdstore;
-use evenkeel_lab::data::dvdstore::Size;
+use crate::shares::words;
+use evenkeel_core::share::experiment::Treatment;
+use evenkeel_lab::data::dvdstore::{self, Size};
 use evenkeel_os::tools;
 use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
 use evenkeel_site::server::Target;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
-use std::fs;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+
+pub const NAMES: [&str; 2] = ["a", "b"];
+/// Shares of the hosts, in the order of [`NAMES`].
+pub const SHARES: [f64; 2] = [1.0, 4.0];
+/// Latency threshold in seconds.
+pub const THRESHOLD_S: f64 = 0.015;
 
 /// How it is made, beside rounds, most windows and ways, which are the plan's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,4 +138,24 @@ fn size_of(folder: &Path) -> Result<u64> {
         bytes += if found.is_dir() { size_of(&entry)? } else { found.len() };
     }
     Ok(bytes)
+}
+
+/// Before the most window in the name of a part.
+const MOST: &str = "most-";
+
+/// A part for each most window.
+pub fn parts(setting: &Setting, windows: &[u32], ways: &[Treatment], rounds: u32) -> Vec<Part> {
+    let part = |most: &u32| {
+        let (name, title) = (format!("{MOST}{most}"), format!("windows of at most {most}"));
+        let ways = Factor::named("way", ways.iter().map(|way| (way.name(), words(*way))));
+        let about = "The charts are of the first round of each way.";
+        let marks = vec![(setting.warm_up_s, "measured".to_owned())];
+        Part { marks, ..Part::new(&name, &title, about, vec![ways], rounds) }
+    };
+    windows.iter().map(part).collect()
+}
+
+/// The most window of a part; `None` of one that is not of this study.
+pub fn most(part: &Part) -> Option<u32> {
+    part.name.strip_prefix(MOST)?.parse().ok()
 }

@@ -57,24 +57,23 @@ pub fn estimate_beside(estimate: &EstimateRecord, scale: f64) -> String {
 pub fn estimate_time(time: &EstimateRecord) -> String {
     // By the upper end where there is one, so that no mean just below a unit is rounded up to 1,000 of a lesser one.
     let upper = |mean: f64| mean + half_width(time).unwrap_or(0.0);
-    with_unit(time, mean(time).map_or(TimeUnit::Milliseconds, |mean| TimeUnit::suiting(upper(mean))))
-}
-
-fn with_unit(time: &EstimateRecord, unit: TimeUnit) -> String {
-    if mean(time).is_none() {
-        return ABSENT.to_owned();
-    }
-    format!("{} {}", estimate(time, unit.per_ms()), unit.symbol())
+    mean(time).map_or_else(
+        || ABSENT.to_owned(),
+        |mean| {
+            let unit = TimeUnit::suiting(upper(mean));
+            format!("{} {}", estimate(time, unit.per_ms()), unit.symbol())
+        },
+    )
 }
 
 /// `61.5 ± 1.2/s`.
 pub fn estimate_rate(rate: &EstimateRecord) -> String {
-    if mean(rate).is_none() { ABSENT.to_owned() } else { format!("{}/s", estimate(rate, 1.0)) }
+    mean(rate).map_or_else(|| ABSENT.to_owned(), |_| format!("{}/s", estimate(rate, 1.0)))
 }
 
 /// `78.3 ± 0.9 %`.
 pub fn estimate_percent(percent: &EstimateRecord) -> String {
-    if mean(percent).is_none() { ABSENT.to_owned() } else { format!("{} %", estimate(percent, 1.0)) }
+    mean(percent).map_or_else(|| ABSENT.to_owned(), |_| format!("{} %", estimate(percent, 1.0)))
 }
 
 /// `1.25 (1.10 to 1.42)`; without an interval where there are too few runs.
@@ -143,14 +142,8 @@ mod tests {
 
     #[test]
     fn an_estimate_of_a_time_takes_the_unit_of_its_mean() {
-        let made = |mean: f64, half: f64| EstimateRecord {
-            n: 3,
-            mean,
-            se: Some(half / 4.3),
-            low: Some(mean - half),
-            high: Some(mean + half),
-            degrees: Some(2.0),
-        };
+        let made =
+            |mean: f64, half: f64| EstimateRecord { mean, ..ends(Some(mean - half), Some(mean + half)) };
         assert_eq!(estimate_time(&made(41.23, 0.8)), "41.2 ± 0.8 ms");
         assert_eq!(estimate_time(&made(0.0412, 0.0008)), "41.2 ± 0.8 µs");
         assert_eq!(estimate_time(&made(0.981, 0.4)), "1.0 ± 0.4 ms");

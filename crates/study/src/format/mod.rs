@@ -2,10 +2,11 @@
 
 mod digits;
 mod estimates;
-mod words;
 
-pub use digits::{ABSENT, BESIDE_DIGITS, beside, fixed, plus_minus, short, significant};
+pub use digits::{
+    ABSENT, BESIDE_DIGITS, beside, bytes, count, counted, date, fixed, instant, listed, percent, plain,
+    plus_minus, rate, seconds, short, significant, stamp, steers,
+};
 pub use estimates::{
     TimeUnit, estimate, estimate_beside, estimate_percent, estimate_rate, estimate_time, mean, ratio, time,
 };
-pub use words::{bytes, count, counted, date, instant, listed, percent, plain, rate, seconds, stamp, steers};

@@ -1,7 +1,6 @@
 //! A published study from its first run to its last: what is missing is measured, and each run is kept as soon as it is whole.
 
-use super::course;
-use super::course::{Block, Course, go_through};
+use super::course::{self, Block, Course, go_through};
 use super::plan::{Part, Plan, Run, keep, read};
 use super::study::{Event, Notify, Order, Study};
 use crate::store::{Attempt, StoreError, StudyFolder, add};

@@ -7,7 +7,6 @@
 
 mod claim;
 mod course;
-mod doubts;
 mod judgement;
 mod measure;
 mod plan;
@@ -17,9 +16,8 @@ pub use crate::store::Series;
 pub use claim::{Cell, Moment, cells, moments};
 pub(crate) use claim::{Claim, Rule, cell, direction, findings};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
-pub(crate) use doubts::{doubts, of_runs, standing};
-pub(crate) use judgement::above;
 pub use judgement::{Finding, Judgement, Number, Outcome, Reference, Share};
+pub(crate) use judgement::{above, doubts, of_runs, standing};
 pub use measure::{is_complete, measure, plan_of};
 pub use plan::{FORMAT, Factor, Level, Part, Plan, Run, keep, read};
 pub use study::{Chart, Event, Figure, Notify, Order, Scale, Study, Unit};

@@ -1,17 +1,14 @@
 //! What all runs of a group say about what is carried, as bounds.
 
 use super::judge::{self, REFUSALS};
-use super::unanswered::Unanswered;
+use super::objective::{Unanswered, objective, p95};
 use crate::store::format::{
     BoundsRecord, CellRecord, CellSummary, DomainRecord, NeighboursRecord, PlanFile, ProbeRecord,
     RangeRecord, RunFile, Severity, Verdict, WorkRecord,
 };
 use crate::store::run_name;
 use evenkeel_core::bounds::alone::Method;
-use evenkeel_core::bounds::{
-    Alone, Answer, Carried, Clear, Fate, Objective, RUNS_CURVE, Range, Rate, RunAt, Work, difference,
-};
-use evenkeel_core::caveat::threshold::RUNS_MIN_COUNT;
+use evenkeel_core::bounds::{Alone, Answer, Clear, Fate, Range, RunAt, Work, difference};
 use std::collections::BTreeMap;
 
 /// Share of the arrivals that may fail in a run that says something about the server.
@@ -131,72 +128,6 @@ fn busy_connections(cells: &[CellRecord], valid: &[&RunFile], series: usize, ref
     let found: Vec<f64> =
         busy.map(|caveat| caveat?.evidence.get("sessions").copied()).collect::<Option<_>>()?;
     found.into_iter().reduce(f64::max)
-}
-
-/// The rate up to which the 95th percentile stays below a time, and its upper bound in ms: of the rates that were
-/// carried and have one, as all measured rates below, the highest that meets the objective; without an objective the knee, where the
-/// throughput over the mean response time is the largest (Kleinrock, ICC 1979).
-fn p95(
-    cells: &[CellSummary],
-    series: usize,
-    known: &Carried,
-    objective_ms: Option<f64>,
-) -> Option<(f64, f64)> {
-    let seen_at = known.seen_at?;
-    let is_carried = |rate: f64| {
-        rate <= seen_at && known.rates.iter().any(|own| own.rate == rate && own.fate == Fate::Carried)
-    };
-    let carried = |cell: &&CellSummary| {
-        cell.series == series && is_carried(cell.rate_per_s) && cell.valid && !cell.lower_bound
-    };
-    let mut rising: Vec<&CellSummary> = cells.iter().filter(|cell| cell.series == series).collect();
-    rising.sort_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s));
-    let mut slowest = 0.0;
-    // "Up to" speaks of every measured rate below: the first without a bound ends it, unless it meets an objective in the mean. Lower
-    // rates count by their means, since no server answers a lower load more slowly: their own bounds may be wider for want of runs.
-    let meets = |cell: &CellSummary| objective_ms.is_some_and(|objective| meets_by_runs(cell, objective));
-    let bounded = rising.iter().map_while(|cell| {
-        let high = cell.p95_ms.high.filter(|_| carried(cell));
-        if high.is_none() && !meets(cell) {
-            return None;
-        }
-        slowest = f64::max(slowest, cell.p95_ms.mean);
-        let weight = objective_ms.map_or(cell.throughput_per_s.mean / cell.tau_ms.mean, |_| cell.rate_per_s);
-        Some(high.map(|high| (weight, cell.rate_per_s, high.max(slowest))))
-    });
-    let bounded = bounded.flatten();
-    let fits = bounded.filter(|(_, _, high)| objective_ms.is_none_or(|objective| *high <= objective));
-    fits.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, rate, high)| (rate, high))
-}
-
-/// Whether p95 is within an objective in the mean of the runs, which may be too few to be sure.
-pub(super) fn meets_by_runs(cell: &CellSummary, objective_ms: f64) -> bool {
-    cell.valid && !cell.lower_bound && cell.p95_ms.n > 0 && cell.p95_ms.mean <= objective_ms
-}
-
-/// What the rates with enough runs for an upper bound say of the objective; `None` without one.
-pub(super) fn objective(
-    objective_ms: Option<f64>,
-    cells: &[CellSummary],
-    known: &Carried,
-    series: usize,
-) -> Option<Objective> {
-    let wanted = objective_ms?;
-    let rate = |cell: &CellSummary| {
-        let own = known.rates.iter().find(|own| own.rate == cell.rate_per_s);
-        own.filter(|own| own.runs >= RUNS_MIN_COUNT)
-    };
-    let own = cells.iter().filter(|cell| cell.series == series && rate(cell).is_some());
-    let measured: Vec<CellSummary> = own.cloned().collect();
-    let met = p95(&measured, series, known, Some(wanted)).map_or(0.0, |(rate, _)| rate);
-    let is_open = |own: &Rate| own.fate == Fate::Carried && own.runs < RUNS_CURVE;
-    let unsure = |cell: &CellSummary| rate(cell).is_some_and(is_open) && meets_by_runs(cell, wanted);
-    let above = |is_unsure: bool| {
-        let above = measured.iter().filter(move |cell| cell.rate_per_s > met && unsure(cell) == is_unsure);
-        above.map(|cell| cell.rate_per_s)
-    };
-    let missed = above(false).fold(f64::INFINITY, f64::min);
-    Some(Objective { met, unsure: above(true).filter(|rate| *rate < missed).reduce(f64::max), missed })
 }
 
 fn run_at(rate: f64, run: &RunFile) -> RunAt {
@@ -336,7 +267,6 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::format::EstimateRecord;
     use evenkeel_core::caveat::Caveat;
 
     #[test]
@@ -365,44 +295,5 @@ mod tests {
         assert_eq!(capacity(run(4.0, Some(0.5))), Some(0.5));
         assert_eq!(capacity(run(2.0, Some(8.0))), Some(2.0));
         assert_eq!(capacity(RunFile::default()), None);
-    }
-
-    #[test]
-    fn an_objective_is_met_up_to_the_highest_rate_that_is_sure_of_it_where_lower_ones_meet_it_in_the_mean() {
-        let settled = |rate: f64| RunAt {
-            rate,
-            seconds: 10.0,
-            arrivals: (10.0 * rate) as u64,
-            completed: (10.0 * rate) as u64,
-            settled: Some(true),
-            valid: true,
-            ..RunAt::default()
-        };
-        let rates = [100.0, 200.0, 300.0, 400.0];
-        let of = |runs: usize| {
-            let runs: Vec<RunAt> = rates.into_iter().flat_map(|rate| vec![settled(rate); runs]).collect();
-            Answer::of(&runs).carried
-        };
-        // Mean and upper end of p95 at each rate, ms.
-        let found = |known: &Carried, times: [(f64, Option<f64>); 4]| {
-            let cell = |(rate_per_s, (mean, high)): (f64, (f64, Option<f64>))| CellSummary {
-                rate_per_s,
-                valid: true,
-                p95_ms: EstimateRecord { n: 3, mean, high, ..EstimateRecord::default() },
-                ..CellSummary::default()
-            };
-            let cells: Vec<CellSummary> = rates.into_iter().zip(times).map(cell).collect();
-            (p95(&cells, 0, known, Some(20.0)), objective(Some(20.0), &cells, known, 0).unwrap())
-        };
-        let times = [(9.0, Some(12.0)), (11.0, None), (12.0, Some(19.0)), (18.0, None)];
-        let (met, next) = found(&of(3), times);
-        assert_eq!(met, Some((300.0, 19.0)));
-        assert_eq!(next, Objective { met: 300.0, unsure: Some(400.0), missed: f64::INFINITY });
-        let (_, next) = found(&of(6), times);
-        assert_eq!(next, Objective { met: 300.0, unsure: None, missed: 400.0 }, "six runs are enough");
-        let (met, next) =
-            found(&of(3), [(9.0, Some(12.0)), (31.0, None), (12.0, Some(19.0)), (30.0, Some(40.0))]);
-        assert_eq!(met, Some((100.0, 12.0)), "a lower rate misses it");
-        assert_eq!(next, Objective { met: 100.0, unsure: None, missed: 200.0 });
     }
 }

@@ -1,11 +1,11 @@
 //! A server and runs on it for a study that has an order of its own: the same starts, observers and figures as in a profile.
 
-use super::disk::READ_MS;
 use super::length::Phases;
 use super::measure::{RunOrder, measure};
+use super::server::READ_MS;
 use super::site::{Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, hold};
-use super::{Notify, StudyError, manifest, plans, preflight};
+use super::{Notify, StudyError, manifest, preflight};
 use crate::store::format::{CellRecord, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
@@ -98,11 +98,6 @@ impl Server {
         self.site.leave(study, tell)
     }
 
-    /// Whether a private server still runs; the error says how it ended.
-    pub fn check(&self) -> Result<(), StudyError> {
-        self.site.check()
-    }
-
     /// How it is reached; `None` while it is down.
     pub fn target(&self) -> Option<&Target> {
         self.ready.as_ref().map(|ready| &ready.target)
@@ -144,7 +139,12 @@ impl Server {
     /// What it means to do with each statement, by its plan alone.
     pub fn plans(&self, workload: &dyn Workload, stop: &Stop) -> Result<Vec<PlanReport>, StudyError> {
         let mut control = Control::connect_until(&self.up()?.target, stop)?;
-        plans::all(&mut control, workload, &Effort { executions: 0, ..Effort::default() }, stop)
+        manifest::statement_plans(
+            &mut control,
+            workload,
+            &Effort { executions: 0, ..Effort::default() },
+            stop,
+        )
     }
 
     /// Makes a run; `None` where somebody asked to stop.
@@ -172,7 +172,7 @@ impl Server {
         let (before, waited) = (reads(&mut control), waited(ready));
         let measured = measure(&spec, &order, ready, stop, &mut |_| {});
         // A server that died explains whatever else went wrong.
-        self.check()?;
+        self.site.check()?;
         if stop.is_set() && measured.as_ref().is_err_and(StudyError::is_called_off) {
             return Ok(None);
         }

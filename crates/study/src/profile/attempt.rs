@@ -7,9 +7,8 @@ use super::site::{Ready, Setting};
 use super::spec::Reset;
 use super::{RunPlace, StudyError, StudyEvent};
 use crate::harness::Course;
-use crate::store;
 use crate::store::format::CellRecord;
-use crate::store::{attempt_name, run_name, write_tables};
+use crate::store::{self, attempt_name, run_name, write_tables};
 use evenkeel_lab::load::ArrivalPlan;
 use std::sync::Arc;
 
@@ -95,7 +94,7 @@ impl Study<'_> {
         run.caveats.extend_from_slice(&self.caveats);
         self.folder.finish_run(name, &run, |dir| write_tables(dir, &load, &sense))?;
         store::add(&mut self.runs, run.clone());
-        store::lateness::judge(&mut self.runs);
+        store::judge_lateness(&mut self.runs);
         self.summary()?;
         (self.tell)(StudyEvent::RunEnds(Box::new(run)));
         Ok(())

@@ -51,7 +51,7 @@ fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<C
     let throughput = pooled.as_ref().and_then(CellRuns::throughput);
     let mut counts = CountsRecord::default();
     all.iter().for_each(|run| counts.add(&run.counts));
-    let pool_reads = some(pool_reads_per_request);
+    let pool_reads = some(|run| server::server_measures(run).get("pool_reads_per_request").copied());
     let mut caveats = caveats(&runs);
     caveats.extend(left_out(&all, &runs));
     let mut summary = CellSummary {
@@ -114,11 +114,6 @@ fn left_out(all: &[&RunFile], standing: &[&RunFile]) -> Option<Caveat> {
     let is_left = |run: &&&RunFile| !standing.iter().any(|other| other.repeat == run.repeat);
     let runs: Vec<String> = all.iter().filter(is_left).map(|run| run_name(run.cell, run.repeat)).collect();
     Caveat::runs_left_out(&runs, all.len())
-}
-
-/// Pages that the buffer pool read from disk, per request.
-fn pool_reads_per_request(run: &RunFile) -> Option<f64> {
-    server::server_measures(run).get("pool_reads_per_request").copied()
 }
 
 /// What the runs brought while nobody disturbed them; a run whose neighbours nobody saw covers nothing.
@@ -342,10 +337,8 @@ mod tests {
         let cell = summary(&runs(0.95, 8.0, 3));
         let core = to_core(&cell.tau_ms).unwrap();
         assert_eq!((core.standard_error(), core.high()), (cell.tau_ms.se, Some(f64::INFINITY)));
-        assert_eq!(
-            to_core(&EstimateRecord { n: 1, mean: 3.0, ..EstimateRecord::default() }).unwrap().error,
-            None
-        );
+        let single = EstimateRecord { n: 1, mean: 3.0, ..EstimateRecord::default() };
+        assert_eq!(to_core(&single).unwrap().error, None);
     }
 
     #[test]

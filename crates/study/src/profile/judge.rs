@@ -17,8 +17,7 @@ use evenkeel_sense::cpu::Domain;
 use evenkeel_sense::neighbours::{NeighbourPlan, NeighbourRecord, Neighbours};
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_site::server::{Control, HangUp, Target, TargetError};
-use std::thread;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Whether the response came to rest, counted from the instants at which requests were due.
@@ -103,11 +102,13 @@ pub(super) fn caveats(
             Caveat::backlog(backlog(load), counts.arrivals),
         ],
     };
+    // CPU use of the busiest load thread, percent of one CPU: the one that is full makes requests late.
+    let busiest = 100.0 * load.cpu_busiest.as_secs_f64() / load.measured.as_secs_f64().max(1e-9);
     let found = [
         lag,
         lag_tail,
         session_wait,
-        Caveat::generator(busiest_percent(load)),
+        Caveat::generator(busiest),
         Caveat::failures(&errors, counts.arrivals),
         Caveat::reconnects(load.reconnects),
         run.steal_percent().and_then(Caveat::steal),
@@ -165,11 +166,6 @@ fn generator_caveats(load: &LoadResult, decides: bool) -> [Option<Caveat>; 3] {
         lag.and_then(|lag| Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms))),
         wait.and_then(|wait| Caveat::session_wait(nanos(wait), tau, load.sessions_max)),
     ]
-}
-
-/// CPU use of the busiest load thread, percent of one CPU: the one that is full makes requests late.
-fn busiest_percent(load: &LoadResult) -> f64 {
-    100.0 * load.cpu_busiest.as_secs_f64() / load.measured.as_secs_f64().max(1e-9)
 }
 
 /// Whether the server kept up, which is less than that its response settled: a run too short for that verdict kept up

@@ -1,21 +1,20 @@
 //! One run: load with its observers, then its figures and caveats.
 
 use super::around::Eyes;
-use super::figures::{kinds, orders_per_minute, times};
+use super::figures::{kinds, orders_per_minute, parts_record, times};
 use super::judge::Observation;
 use super::length::Phases;
 use super::run::Ledger;
 use super::site::Ready;
 use super::spec::StudySpec;
-use super::{StudyError, StudyEvent, around, disk, judge, parts, pooled, preflight, stretch};
+use super::{StudyError, StudyEvent, around, judge, pooled, preflight, server, stretch};
 use crate::store::Series;
 use crate::store::format::{CellRecord, CpuRecord, DomainRecord, FORMAT, RunFile, SensedBy};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::random::Seed;
-use evenkeel_lab::load;
 use evenkeel_lab::load::{
-    ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
+    self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
 };
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::clock::{Clock, unix_time};
@@ -117,7 +116,10 @@ pub(super) fn measure(
     if let Some(limit) = limit.filter(|_| few_connections(&run, sessions)) {
         run.caveats.push(Caveat::few_connections(sessions.max(), &limit, spec.kind == super::NAME));
     }
-    let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(sense_row).collect();
+    let row = |sample: &SenseSample| {
+        (sample.at.as_secs_f64(), SENSE.iter().map(|(_, of)| of(sample)).collect::<Vec<_>>())
+    };
+    let rows = observation.iter().flat_map(|seen| &seen.sense.samples).map(row).collect();
     let sense = Series { columns: SENSE.map(|(name, _)| name.to_owned()).to_vec(), rows };
     Ok(Some(Measured { run, load, sense }))
 }
@@ -266,7 +268,7 @@ fn figures(spec: &StudySpec, order: &RunOrder<'_>, load: &LoadResult, seen: Opti
         neighbours: seen.and_then(|seen| around::neighbours(load, seen.neighbours.as_ref()?)),
         error_texts: load.error_texts.clone(),
         probe_wait_ms: seen.and_then(|seen| seen.server.probe_wait_ms.clone()),
-        parts: spec.parts.as_ref().map(|plan| parts::record(plan, &load.parts)),
+        parts: spec.parts.as_ref().map(|plan| parts_record(plan, &load.parts)),
         // What only the whole of it says comes later.
         ..RunFile::default()
     };
@@ -324,7 +326,7 @@ fn sense_values(whole: &SenseSample, load: &LoadResult) -> BTreeMap<String, f64>
         ("server_switches_per_request", whole.switches.and_then(|count| each(count as f64))),
     ];
     let known = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    known.chain(disk::values(whole, requests)).map(|(name, value)| (name.to_owned(), value)).collect()
+    known.chain(server::disk_values(whole, requests)).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 type OfSample = fn(&SenseSample) -> Option<f64>;
@@ -342,10 +344,6 @@ const SENSE: [(&str, OfSample); 10] = [
     ("psi_io_some_percent", |sample| sample.pressure.get("io_some").copied()),
     ("other_load_percent", |sample| sample.other_load),
 ];
-
-fn sense_row(sample: &SenseSample) -> (f64, Vec<Option<f64>>) {
-    (sample.at.as_secs_f64(), SENSE.iter().map(|(_, of)| of(sample)).collect())
-}
 
 #[cfg(test)]
 mod tests {

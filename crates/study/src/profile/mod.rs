@@ -1,33 +1,28 @@
 //! A study: series of cells over arrival rates, each repeated, in blocks.
 //!
-//! `spec` says what is wanted; `run` walks through the whole: `prepare`, then `rates`, where `search` finds the
-//! saturation, then blocks of `attempt`s at runs; `site` brings a server up cold; `measure` makes one run with its
-//! observers (`observe`, `watch`); `apart` lends server and run to a study with an order of its own; `judge` raises doubts; `cells` and `summary` say
-//! what follows. All of it is resumable: what stands in the folder is not measured again.
+//! `spec` says what is wanted; `run` walks through the whole: `prepare`, then `rates`, which finds the saturation, then blocks of `attempt`s at
+//! runs; `site` brings a server up cold; `measure` makes one run with its observers (`around`, `watch`); `apart` lends server and run to a
+//! study with an order of its own; `judge` raises doubts; `cells` and `summary` say what follows. All of it is resumable: what stands in the
+//! folder is not measured again.
 
 mod answer;
 mod apart;
 mod around;
 mod attempt;
 mod cells;
-mod climb;
-mod disk;
-mod error;
 mod event;
 mod figures;
 mod judge;
 mod length;
 mod manifest;
 mod measure;
+mod objective;
 mod order;
-mod parts;
-mod plans;
 mod pooled;
 mod preflight;
 mod prepare;
 mod rates;
 mod run;
-mod search;
 mod sentence;
 mod sequence;
 mod server;
@@ -35,8 +30,6 @@ mod site;
 mod spec;
 mod stretch;
 mod summary;
-mod telling;
-mod unanswered;
 mod watch;
 
 use crate::store::format::{FORMAT, PlanFile, ResetRecord, SeriesRecord, SettingsRecord, TargetRecord};
@@ -44,29 +37,26 @@ pub(crate) use answer::cpu_ms_per_request;
 pub use answer::overload_throughputs;
 pub(crate) use apart::{Asked, CPU_WAIT_MS, Server, tables};
 pub use cells::{standing, stands};
-pub use disk::READ_MS;
-pub use error::StudyError;
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::SessionPolicy;
 use event::{Notify, tell_sandbox};
-pub use event::{RunPlace, StudyEvent};
-pub use figures::{kinds, orders_per_minute, times};
+pub use event::{RunPlace, StudyError, StudyEvent};
+pub use figures::{kinds, orders_per_minute, price_over, times};
 pub(crate) use judge::REFUSALS;
 pub use judge::load_caveats;
+pub use manifest::{plan_record, shapes};
 pub use measure::outlived;
+pub use objective::Unanswered;
 pub(crate) use order::cell_of;
 pub use order::is_same_rate;
-pub use parts::price_over;
-pub use plans::{plan_record, shapes};
 pub use preflight::{announcement, prepared_statements};
 pub use prepare::POOL_BYTES_MIN;
 pub use run::{finished, run, written};
 pub use sequence::RUNS_FIRST;
-pub use server::{COUNTERS_PER_REQUEST, server_measures};
+pub use server::{COUNTERS_PER_REQUEST, READ_MS, server_measures};
 pub use site::recover;
 pub use spec::{Budget, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, writes};
 pub use summary::{summarise, trust_limits};
-pub use unanswered::Unanswered;
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "profile";
@@ -87,13 +77,7 @@ pub fn new_plan(spec: &StudySpec, id: String, created_unix_s: u64, targets: Vec<
         targets,
         series: spec.series.iter().map(series_record).collect(),
         rate: spec.rate_text.clone(),
-        cells: Vec::new(),
-        rates_known: false,
-        probes: Vec::new(),
-        sweeps: Vec::new(),
-        ended: None,
-        file_crc32: None,
-        workload_files: Vec::new(),
+        ..PlanFile::default()
     }
 }
 
@@ -126,19 +110,18 @@ pub fn settings(spec: &StudySpec) -> SettingsRecord {
 }
 
 fn series_record(series: &SeriesSpec) -> SeriesRecord {
+    let (pool_bytes, pool_percent) = match series.pool {
+        Some(PoolSize::Bytes(bytes)) => (Some(bytes), None),
+        Some(PoolSize::Percent(percent)) => (None, Some(percent)),
+        None => (None, None),
+    };
     SeriesRecord {
         label: series.label.clone(),
         target: series.target,
         workload: series.workload.name().to_owned(),
         writes: series.writes(),
-        pool_bytes: match series.pool {
-            Some(PoolSize::Bytes(bytes)) => Some(bytes),
-            _ => None,
-        },
-        pool_percent: match series.pool {
-            Some(PoolSize::Percent(percent)) => Some(percent),
-            _ => None,
-        },
+        pool_bytes,
+        pool_percent,
         layout: series.layout,
         levels: series.levels.clone(),
     }

@@ -1,15 +1,15 @@
 //! What runs need of a server, asked before the first of them.
 
+use super::StudyError;
 use super::site::Ready;
 use super::spec::{Reset, StudySpec, writes};
-use super::{StudyError, telling};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::{GENTLE_START, RatePlan};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::workload::sql::control;
 use evenkeel_lab::workload::{Statement, Workload};
 use evenkeel_os::stop::Stop;
-use evenkeel_site::server::{Control, Needs, Problem, Target, capacity, preflight};
+use evenkeel_site::server::{Control, Needs, Problem, Target, TargetError, capacity, preflight};
 
 /// Refuses a server that cannot carry the sessions, statements or writes of the runs; returns what only
 /// disturbs.
@@ -22,7 +22,7 @@ pub(super) fn check(
     let target = &ready.target;
     let mut control = Control::connect_until(target, stop)?;
     if spec.parts.is_some() {
-        telling::check(&mut control)?;
+        check_told(&mut control)?;
     }
     let (sessions, limit) = sessions(spec, workload, &mut control, ready.of_others)?;
     let announced = announcement(target, workload, (sessions.max(), limit.as_deref()), &rates(spec));
@@ -113,4 +113,37 @@ fn needs(spec: &StudySpec, sessions: SessionPolicy, workload: &dyn Workload) -> 
         // Who may not make a statement is told so when it is explained.
         ..Needs::default()
     }
+}
+
+/// Refuses a server that does not tell how long a statement took it, tried before the first run.
+fn check_told(control: &mut Control) -> Result<(), StudyError> {
+    if tells(control)? {
+        return Ok(());
+    }
+    Err(StudyError::Preflight(vec![Problem {
+        subject: "--mu requests".to_owned(),
+        text: "the server keeps no profile of a statement (have_profiling, SHOW PROFILES), or a proxy asks for it in \
+               another session"
+            .to_owned(),
+        hint: "name the server itself, or leave --mu out: the delay of a small probe is then used for that of the \
+               requests"
+            .to_owned(),
+        blocks: true,
+    }]))
+}
+
+fn tells(control: &mut Control) -> Result<bool, TargetError> {
+    let have = match control.query_value("SELECT @@have_profiling") {
+        // A server that does not know the variable has no profiling either.
+        Err(error) if error.code().is_some() => None,
+        told => told?,
+    };
+    if have.as_deref() != Some("YES") {
+        return Ok(false);
+    }
+    control.exec("SET profiling_history_size = 1, profiling = 1")?;
+    control.query("SELECT 1")?;
+    let told = control.query("SHOW PROFILES")?;
+    control.exec("SET profiling = 0")?;
+    Ok(!told.rows.is_empty())
 }

@@ -3,11 +3,10 @@
 use super::run::Study;
 use super::site::{Ready, Setting};
 use super::spec::{PoolSize, SeriesSpec, ServerSpec};
-use super::{StudyError, StudyEvent, manifest, plans, preflight};
+use super::{StudyError, StudyEvent, manifest, preflight};
 use crate::store::format::{FORMAT, ManifestFile};
 use evenkeel_lab::explain;
-use evenkeel_site::sandbox;
-use evenkeel_site::sandbox::DiskLimit;
+use evenkeel_site::sandbox::{self, DiskLimit};
 use evenkeel_site::server::{Control, Problem};
 use std::collections::BTreeSet;
 
@@ -102,8 +101,8 @@ impl Study<'_> {
         (self.tell)(StudyEvent::Preparing(format!("explaining {}", workload.name())));
         let mut control = Control::connect_until(&ready.target, self.stop)?;
         let effort = explain::Effort { seed: self.spec.seed.child("explain"), ..explain::Effort::default() };
-        let explained = plans::all(&mut control, workload, &effort, self.stop)?;
-        found.plans.extend(explained.iter().map(plans::plan_record));
+        let explained = manifest::statement_plans(&mut control, workload, &effort, self.stop)?;
+        found.plans.extend(explained.iter().map(manifest::plan_record));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! From the first server to the last run.
 
-use super::climb::Climbs;
 use super::length::phases;
+use super::order::Climbs;
 use super::site::Site;
 use super::spec::{StudySpec, hold};
 use super::{Notify, StudyError, StudyEvent, order, summary};

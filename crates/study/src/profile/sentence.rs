@@ -2,7 +2,7 @@
 //! line what of that can be relied on.
 
 use super::answer;
-use super::unanswered::Unanswered;
+use super::objective::{Unanswered, meets_by_runs};
 use crate::format::listed;
 use crate::store::format::{BoundsRecord, CellSummary, PlanFile, RunFile, Verdict, WorkRecord};
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, CPU_VARIES_MAX, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
@@ -41,7 +41,7 @@ impl<'a> Findings<'a> {
     fn provisional(&self, wanted_ms: f64) -> Option<(f64, u32)> {
         let meets = self
             .own_cells()
-            .filter(|cell| cell.stability == Verdict::Settled && answer::meets_by_runs(cell, wanted_ms));
+            .filter(|cell| cell.stability == Verdict::Settled && meets_by_runs(cell, wanted_ms));
         meets.map(|cell| (cell.rate_per_s, cell.runs)).max_by(|one, other| one.0.total_cmp(&other.0))
     }
 

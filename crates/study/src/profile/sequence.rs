@@ -1,5 +1,6 @@
 //! Runs one by one, each where it tightens the bounds most, until they are as tight as was wanted or the time is up.
 
+use super::objective::objective;
 use super::run::{End, Study, Turns};
 use super::spec::{Budget, StudySpec};
 use super::{StudyError, StudyEvent, answer, cells, length, order, summary};
@@ -86,12 +87,8 @@ impl Study<'_> {
         let mut end = End::Enough;
         for series in group {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
-            let objective = answer::objective(
-                self.plan.settings.objective_p95_ms,
-                &cells,
-                &Answer::of(&runs).carried,
-                *series,
-            );
+            let objective =
+                objective(self.plan.settings.objective_p95_ms, &cells, &Answer::of(&runs).carried, *series);
             match sequence.next(&runs, &Responses { unsure: &unsure, objective }) {
                 Some(Step::Run(rate)) => match without_fault(&runs, rate) {
                     Err(fault) => end = end.max(fault),

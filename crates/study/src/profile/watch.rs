@@ -12,7 +12,7 @@ use evenkeel_sense::cpu::{Affinity, CpuSet};
 use evenkeel_sense::sampler::Schedule;
 use evenkeel_sense::status::{StatusReading, StatusUse, gauges_looked_at};
 use evenkeel_sense::waits::ThreadWaits;
-use evenkeel_site::server::{Control, Flavor, StatusOf, TargetError};
+use evenkeel_site::server::{Control, Flavor, StatusOf};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
@@ -87,7 +87,7 @@ impl Watch {
     pub(super) fn run(&self, mut control: Control) -> Watched {
         // Where the kernel refuses, the probes compete with the server for its CPUs: little noise, no wrong figure.
         let _ = Affinity::of(&self.cpus).apply();
-        let profiled = begin_profile(&mut control).is_ok();
+        let profiled = control.exec("SET profiling_history_size = 1, profiling = 1").is_ok();
         let server = self.server_pid.and_then(|pid| Some((pid, server_thread(&mut control)?)));
         self.wait(self.warm_up);
         let before = self.ends(&mut control);
@@ -106,8 +106,8 @@ impl Watch {
             if profiled {
                 delays.extend(probe(&mut control, server));
             }
-            if let Ok(reading) = read_gauges(&mut control) {
-                reading
+            if let Ok(rows) = control.status_of(StatusOf::Server, gauges_looked_at()) {
+                StatusReading::from(&rows)
                     .gauges()
                     .for_each(|(name, value)| add(gauges.entry(name.to_owned()).or_default(), value));
             }
@@ -188,11 +188,6 @@ fn spacing(schedule: &Schedule) -> Nanos {
     schedule.spacing().min(SPACING)
 }
 
-fn begin_profile(control: &mut Control) -> Result<(), TargetError> {
-    control.exec("SET profiling_history_size = 1")?;
-    control.exec("SET profiling = 1").map(drop)
-}
-
 /// What a probe took besides its execution.
 #[derive(Clone, Copy, Debug)]
 struct Delay {
@@ -242,10 +237,6 @@ fn probe(control: &mut Control, server: Option<(u32, u32)>) -> Option<Delay> {
 fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<EstimateRecord> {
     let values: Vec<f64> = values.flatten().collect();
     (!values.is_empty()).then(|| estimate(&values))
-}
-
-fn read_gauges(control: &mut Control) -> Result<StatusReading, TargetError> {
-    Ok(StatusReading::from(&control.status_of(StatusOf::Server, gauges_looked_at())?))
 }
 
 fn add(gauge: &mut GaugeRecord, value: u64) {

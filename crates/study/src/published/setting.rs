@@ -1,8 +1,11 @@
-//! A study's own setting, as its plan has it.
+//! A study's own setting, as its plan has it, and the machine that it was made on.
 
 use super::{PublishedError, Result};
 use crate::harness::Plan;
+use evenkeel_sense::Machine;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// A number of a setting, and between what it makes sense. A plan may have been edited, or be of another version.
 pub struct Number {
@@ -54,6 +57,35 @@ fn wrong(plan: &Plan, what: &str) -> PublishedError {
         format!("plan.json of {}, in `setting`: {what}", plan.id),
         "restore plan.json from a backup, or correct that key by hand; finished runs stay in the folder",
     )
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineRecord {
+    pub processor: Option<String>,
+    pub cpus: Option<String>,
+    /// Hypervisor, where there is one.
+    pub hypervisor: Option<String>,
+    /// The server's program; `None`: the system's.
+    pub server_binary: Option<String>,
+}
+
+impl MachineRecord {
+    /// The machine that we run on.
+    pub fn here(server_binary: Option<&Path>) -> Self {
+        let machine = Machine::read(None);
+        Self {
+            processor: machine.processor,
+            cpus: machine.cpus.as_ref().map(ToString::to_string),
+            hypervisor: machine.hypervisor.name,
+            server_binary: server_binary.map(|path| path.display().to_string()),
+        }
+    }
+
+    /// What is known of it, for the page.
+    pub fn known(&self) -> Vec<(&'static str, String)> {
+        let all = [("processor", &self.processor), ("CPUs", &self.cpus), ("hypervisor", &self.hypervisor)];
+        all.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+    }
 }
 
 #[cfg(test)]

@@ -210,17 +210,6 @@ mod tests {
     }
 
     #[test]
-    fn a_period_is_counted_once_however_often_a_host_is_asked() {
-        let mut watch = Watch::new(1, 0.5, 0.2);
-        let status = |at_s| Some(HostStatus { at_s, ios_per_s: 100.0, ..HostStatus::default() });
-        for (at_s, now_s) in [(1.0, 0.1), (1.0, 0.2), (1.5, 0.6), (9.0, 8.1)] {
-            watch.look(0, status(at_s), now_s);
-        }
-        let counts: Vec<u64> = watch.trace.rows.iter().map(|row| row.completions).collect();
-        assert_eq!(counts, [50, 50, 50]);
-    }
-
-    #[test]
     fn a_client_that_asks_for_less_is_another_client() {
         let experiment = experiments().pop().unwrap();
         let visits = live(&experiment, Treatment::Evenkeel).visits();
@@ -234,15 +223,18 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_used_as_far_as_the_window_that_the_period_had_was_filled() {
+    fn a_period_is_counted_once_and_its_shares_are_used_as_far_as_the_window_that_it_had_was_filled() {
         let mut watch = Watch::new(1, 0.5, 0.2);
         let status = |at_s, window| {
             let disk = DiskStatus { shares: 0.8, wanted: 8.0, ios: 0 };
-            Some(HostStatus { at_s, window, disks: vec![disk], ..HostStatus::default() })
+            Some(HostStatus { at_s, window, ios_per_s: 100.0, disks: vec![disk], ..HostStatus::default() })
         };
-        watch.look(0, status(1.0, 16.0), 0.1);
-        watch.look(0, status(1.5, 8.0), 0.6);
-        let used: Vec<f64> = watch.trace.rows.iter().map(|row| row.used).collect();
+        for (at_s, window, now_s) in [(1.0, 16.0, 0.1), (1.0, 16.0, 0.2), (1.5, 16.0, 0.6), (9.0, 8.0, 8.1)] {
+            watch.look(0, status(at_s, window), now_s);
+        }
+        let rows = &watch.trace.rows;
+        assert_eq!(rows.iter().map(|row| row.completions).collect::<Vec<_>>(), [50, 50, 50]);
+        let used: Vec<f64> = rows.iter().map(|row| row.used).collect();
         assert!(used.iter().all(|used| (used - 2.0).abs() < 1e-9), "half of 0.8 / K: {used:?}");
     }
 }

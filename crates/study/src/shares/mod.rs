@@ -1,20 +1,18 @@
 //! The study of hosts that share storage: the published experiments, on the virtual clock or in real time.
 //!
-//! `study` is what the harness makes; `live` is a run in real time, with a process for each host and `fio` as their clients. All else is
-//! pure: `parts` is a part for each published experiment, `record` turns the trace of a run into figures and series, `judge` says what the
-//! runs come to beside the published figures.
+//! `study` is what the harness makes; `live` is a run in real time, with a process for each host and `fio` as their clients. The rest is
+//! pure: this file has a part for each published experiment, and `judge` says what the runs come to beside the published figures.
 
 pub mod fio;
 mod judge;
 mod live;
-mod parts;
 mod study;
 
-use crate::harness::{Figure, Order, Scale, Unit};
-use crate::published::{PublishedError, Result};
-use evenkeel_core::share::experiment::Treatment;
+use crate::harness::{Factor, Figure, Order, Part, Scale, Unit};
+use crate::published::{Number, Numbers, PublishedError, Result};
+use evenkeel_core::share::experiment::{Experiment, Treatment};
 pub use judge::judge;
-pub use parts::{Setting, parts, scaled};
+use serde::{Deserialize, Serialize};
 pub use study::{Shares, record};
 
 /// The study's name in plans and on the command line.
@@ -86,3 +84,38 @@ pub(crate) const BETA: Figure = Figure::drawn("beta", ["beta", ""], "Beta", "bet
          it to the window; ours does not use it.",
     )
     .without("uncontrolled");
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Seconds between two windows.
+    pub period_s: f64,
+    /// In real time, with fio as the clients, instead of on the virtual clock.
+    pub live: bool,
+}
+
+impl Numbers for Setting {
+    fn numbers(&self) -> Vec<Number> {
+        vec![Number::new("period_s", self.period_s, 0.05, 60.0)]
+    }
+}
+
+pub fn parts(experiments: &[Experiment], setting: Setting) -> Vec<Part> {
+    let part = |experiment: &Experiment| {
+        let experiment = scaled(experiment, setting);
+        let lull = experiment.lull();
+        let marks = lull.map(|(host, (from_s, until_s))| {
+            vec![(from_s, String::new()), (until_s, format!("host {} asks for less", host + 1))]
+        });
+        let title = format!("{}: {}", experiment.name, experiment.what);
+        let ways = Factor::named("way", Treatment::ALL.map(|way| (way.name(), words(way))));
+        let about = experiment.why_off.unwrap_or_default();
+        let marks = marks.unwrap_or_default();
+        Part { marks, ..Part::new(experiment.name, &title, about, vec![ways], 1) }
+    };
+    experiments.iter().map(part).collect()
+}
+
+/// In real time an experiment has as many periods as were published.
+pub fn scaled(experiment: &Experiment, setting: Setting) -> Experiment {
+    if setting.live { experiment.scaled(setting.period_s / PUBLISHED_S) } else { experiment.clone() }
+}

@@ -30,22 +30,24 @@ pub struct Sized {
     pub statements: Vec<(String, Result<Sizing, SizeError>)>,
 }
 
+/// A rate, and its cells: one of each target.
+type AtRate<'a> = (f64, Vec<&'a CellSummary>);
+
 pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
     let summary = summarise(plan, runs);
     let limits = trust_limits(plan, runs).into_iter().zip(summary.headlines);
     let one = |((group, limit), headline): ((Vec<usize>, TrustLimit), HeadlineRecord)| {
         let bounds = headline.bounds;
         let all = at_rates(&summary.cells, |cell| group.contains(&cell.series));
-        let is_settled = |(rate, cells): &(f64, Vec<&CellSummary>)| settles(*rate, cells, &bounds);
+        let is_settled = |(rate, cells): &AtRate<'_>| settles(*rate, cells, &bounds);
         let (settled, spoilt): (Vec<_>, Vec<_>) = all
             .iter()
             .filter(|at| is_settled(at))
             .cloned()
-            .partition(|(_, cells)| cells.iter().all(|cell| is_sound(cell)));
+            .partition(|(_, cells)| cells.iter().all(|cell| cell.valid && !cell.lower_bound));
         let ends = ends(&all, &settled, runs, &bounds);
         let series = group.first().and_then(|first| plan.series.get(*first));
-        let is_short =
-            |at: &(f64, Vec<&CellSummary>)| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
+        let is_short = |at: &AtRate<'_>| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
         Sized {
             misses_stalls: series.is_some_and(|series| series.writes) && settled.iter().any(is_short),
             spoilt: spoilt.into_iter().map(|(rate, _)| rate).collect(),
@@ -70,13 +72,8 @@ fn settles(rate: f64, cells: &[&CellSummary], bounds: &BoundsRecord) -> bool {
     })
 }
 
-/// Runs without a request that was given up: the others would be the lucky ones.
-fn is_sound(cell: &CellSummary) -> bool {
-    cell.valid && !cell.lower_bound
-}
-
-fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec<(f64, Vec<&CellSummary>)> {
-    let mut found: Vec<(f64, Vec<&CellSummary>)> = Vec::new();
+fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec<AtRate<'_>> {
+    let mut found: Vec<AtRate<'_>> = Vec::new();
     for cell in cells.iter().filter(|cell| is_own(cell)) {
         match found.iter_mut().find(|(rate, _)| *rate == cell.rate_per_s) {
             Some((_, own)) => own.push(cell),
@@ -87,7 +84,7 @@ fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec
     found
 }
 
-fn server(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], ends: Ends) -> Result<Server, SizeError> {
+fn server(cells: &[AtRate<'_>], runs: &[RunFile], ends: Ends) -> Result<Server, SizeError> {
     let sizing = |figure: Figure, of: fn(&RunFile) -> Option<f64>| {
         let points: Vec<Measured> = cells.iter().map(|at| measured(at, runs, of)).collect();
         Sizing::of(&points, ends, figure)
@@ -101,8 +98,8 @@ fn server(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile], ends: Ends) -> R
 
 /// Mean response of each statement of a mix at the rates that settled; empty of a load of a single one.
 fn statements(
-    all: &[(f64, Vec<&CellSummary>)],
-    settled: &[(f64, Vec<&CellSummary>)],
+    all: &[AtRate<'_>],
+    settled: &[AtRate<'_>],
     runs: &[RunFile],
     ends: Ends,
 ) -> Vec<(String, Result<Sizing, SizeError>)> {
@@ -129,11 +126,7 @@ fn counting<'a>(cells: &[&CellSummary], runs: &'a [RunFile]) -> Vec<&'a RunFile>
 }
 
 /// A figure, in ms, of each run at a rate.
-fn measured(
-    (rate, cells): &(f64, Vec<&CellSummary>),
-    runs: &[RunFile],
-    of: impl Fn(&RunFile) -> Option<f64>,
-) -> Measured {
+fn measured((rate, cells): &AtRate<'_>, runs: &[RunFile], of: impl Fn(&RunFile) -> Option<f64>) -> Measured {
     let seen: Vec<(f64, f64)> =
         counting(cells, runs).into_iter().filter_map(|run| Some((run.measured_s, of(run)? / 1e3))).collect();
     let seconds = seen.iter().map(|(seconds, _)| seconds).sum::<f64>() / seen.len() as f64;
@@ -141,34 +134,25 @@ fn measured(
 }
 
 /// The end of the server, by the bounds and by the CPU time of a request.
-fn ends(
-    all: &[(f64, Vec<&CellSummary>)],
-    settled: &[(f64, Vec<&CellSummary>)],
-    runs: &[RunFile],
-    bounds: &BoundsRecord,
-) -> Ends {
+fn ends(all: &[AtRate<'_>], settled: &[AtRate<'_>], runs: &[RunFile], bounds: &BoundsRecord) -> Ends {
     let highest = settled.last().map(|(rate, _)| *rate);
     Ends {
         cpus: cpus(all, runs),
         at_least: bounds.at_least_per_s.or(highest),
         at_most: bounds.at_most_per_s,
-        full_at: full_at(all, runs),
+        // The rate at which the CPUs are full, by the runs that complete at least half as much as the busiest.
+        full_at: Work::of(&used(all, runs)).map(|work| 1.0 / work.per_request),
         drift: bounds.cpu.as_ref().and_then(|cpu| cpu.varies_percent).unwrap_or(0.0) / 100.0,
     }
 }
 
-/// The rate at which the CPUs are full, by the runs that complete at least half as much as the busiest.
-fn full_at(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Option<f64> {
-    Some(1.0 / Work::of(&used(cells, runs))?.per_request)
-}
-
 /// Completions per second and utilisation from 0 to 1 of each run.
-fn used(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> Vec<(f64, f64)> {
+fn used(cells: &[AtRate<'_>], runs: &[RunFile]) -> Vec<(f64, f64)> {
     let own = cells.iter().flat_map(|(_, cells)| counting(cells, runs));
     own.filter_map(|run| Some((run.throughput_per_s, run.theta.as_ref()?.total_percent / 100.0))).collect()
 }
 
-fn cpus(cells: &[(f64, Vec<&CellSummary>)], runs: &[RunFile]) -> f64 {
+fn cpus(cells: &[AtRate<'_>], runs: &[RunFile]) -> f64 {
     let is_own = |run: &&RunFile| cells.iter().any(|(_, own)| own.iter().any(|cell| cell.cell == run.cell));
     let own = || runs.iter().filter(is_own);
     let by_quota = own().filter_map(|run| run.neighbours.as_ref()?.quota_cpus).reduce(f64::min);

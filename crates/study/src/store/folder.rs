@@ -5,7 +5,6 @@ mod deletion;
 use super::attempts;
 use super::error::StoreError;
 use super::format::{FORMAT, Head, ManifestFile, PlanFile, RunFile};
-use super::lateness;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File};
@@ -90,7 +89,7 @@ impl StudyFolder {
         &self.path
     }
 
-    fn runs_dir(&self) -> PathBuf {
+    pub(super) fn runs_dir(&self) -> PathBuf {
         self.path.join("runs")
     }
 
@@ -132,7 +131,7 @@ impl StudyFolder {
         for entry in self.finished()? {
             attempts::add(&mut runs, read_json(&entry.join("run.json"))?);
         }
-        lateness::judge(&mut runs);
+        attempts::judge_lateness(&mut runs);
         Ok(runs)
     }
 
@@ -182,10 +181,6 @@ impl StudyFolder {
     pub fn runs_named<T: DeserializeOwned>(&self) -> Result<Vec<(PathBuf, T)>, StoreError> {
         let read = |entry: PathBuf| Ok((entry.clone(), read_json(&entry.join("run.json"))?));
         self.finished()?.into_iter().map(read).collect()
-    }
-
-    pub(super) fn run_dir(&self, run: &RunFile) -> PathBuf {
-        self.runs_dir().join(attempt_name(&run_name(run.cell, run.repeat), run.attempt))
     }
 }
 

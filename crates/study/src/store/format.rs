@@ -1,21 +1,18 @@
 //! What stands in the files of a study folder. The only types of this crate that derive serde; a change
 //! that older readers cannot take raises [`FORMAT`].
 
-pub use super::batches::BatchRecord;
-pub use super::estimates::{EstimateRecord, PartMeansRecord, PartsRecord};
-pub use super::manifest::{ManifestFile, ServerRecord, StatementPlanRecord};
+pub use super::estimates::{BatchRecord, EstimateRecord, PartMeansRecord, PartsRecord};
 pub use super::plan::{
-    CellRecord, PlanFile, ProbeRecord, SeriesRecord, SettingsRecord, SweepRecord, TargetRecord,
-    WorkloadFileRecord,
+    CellRecord, ManifestFile, PlanFile, ProbeRecord, SeriesRecord, ServerRecord, SettingsRecord,
+    StatementPlanRecord, SweepRecord, TargetRecord, WorkloadFileRecord,
 };
 pub use super::run::{
     AttemptRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord, TimesRecord,
 };
 pub use super::summary::{
     BoundsRecord, CellSummary, DomainRecord, HeadlineRecord, LayoutRecord, NeighboursRecord, RangeRecord,
-    ResetRecord, SummaryFile, UndisturbedRecord, Verdict, WorkRecord,
+    ResetRecord, SummaryFile, UndisturbedRecord, Verdict, WorkRecord, WrittenFile,
 };
-pub use super::written::WrittenFile;
 pub use evenkeel_core::caveat::{Caveat, Severity};
 pub use evenkeel_lab::load::Counts as CountsRecord;
 pub use evenkeel_lab::workload::Class;

@@ -16,20 +16,17 @@
 //! beside and renamed: a kill at any moment loses at most the run in progress.
 
 mod attempts;
-mod batches;
 pub(crate) mod caveats;
 mod error;
 mod estimates;
 mod folder;
 pub mod format;
-pub(crate) mod lateness;
-mod manifest;
 mod plan;
 mod readers;
 mod run;
 mod summary;
-mod written;
 
+pub(crate) use attempts::judge_lateness;
 pub use attempts::{Attempt, add};
 pub use caveats::Caveats;
 pub use error::{GOES_ON, StoreError};

@@ -1,7 +1,7 @@
 //! What stands beside `run.json`, read again: intervals, CPU samples, the distribution of response times.
 
 use super::error::{BESIDE, StoreError};
-use super::folder::read;
+use super::folder::{attempt_name, read, run_name};
 use super::format::RunFile;
 use evenkeel_lab::load::LoadResult;
 use hdrhistogram::Histogram;
@@ -70,10 +70,6 @@ fn empty() -> Histogram<u64> {
 pub struct RunFolder(PathBuf);
 
 impl RunFolder {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self(path)
-    }
-
     /// What of its files is not there or empty; looks at names and lengths alone.
     pub(super) fn missing(&self) -> Vec<StoreError> {
         let missing = |name: &&str| {
@@ -149,19 +145,20 @@ pub(super) fn text(path: &Path) -> Result<String, StoreError> {
 
 impl super::StudyFolder {
     pub fn run_folder(&self, run: &RunFile) -> RunFolder {
-        RunFolder::new(self.run_dir(run))
+        let name = attempt_name(&run_name(run.cell, run.repeat), run.attempt);
+        RunFolder(self.runs_dir().join(name))
     }
 
     /// A manifest that cannot be read, and files beside `run.json` of any finished run that are not there or empty, by a look at
     /// names alone: for a list of studies.
     pub fn missing(&self) -> Result<Vec<StoreError>, StoreError> {
-        let beside = self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).missing());
+        let beside = self.finished()?.into_iter().flat_map(|run| RunFolder(run).missing());
         Ok(self.manifest().err().into_iter().chain(beside).collect())
     }
 
     /// Files beside `run.json` of any finished run that cannot be read: looks into each.
     pub fn damage(&self) -> Result<Vec<StoreError>, StoreError> {
-        Ok(self.finished()?.into_iter().flat_map(|run| RunFolder::new(run).damage()).collect())
+        Ok(self.finished()?.into_iter().flat_map(|run| RunFolder(run).damage()).collect())
     }
 }
 
@@ -266,7 +263,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let read = |lines: &str| {
             fs::write(home.path().join("intervals.csv"), format!("{INTERVALS}{lines}")).unwrap();
-            RunFolder::new(home.path().to_owned()).intervals()
+            RunFolder(home.path().to_owned()).intervals()
         };
         assert!(read("0,30,32\n").is_err() && read("0,30,20,10,20,5.9,2.7,0").is_err());
         let rows = read("0,30,20,10,20,5.9,2.7,0\n1,45,0,45,0,,0.07,2\n").unwrap();
@@ -278,7 +275,7 @@ mod tests {
     #[test]
     fn what_lies_beside_a_run_and_cannot_be_read_is_named() {
         let home = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(home.path().to_owned());
+        let folder = RunFolder(home.path().to_owned());
         let told = folder.response().unwrap_err().to_string();
         assert!(told.contains("response.csv") && folder.intervals().is_err() && folder.sense().is_err());
         for torn in ["", "response_ms\n1.5\n", "response_ms,count\n1.5\n", "response_ms,count\n1.5,12"] {
@@ -290,7 +287,7 @@ mod tests {
     #[test]
     fn a_table_whose_last_line_is_torn_is_named_though_its_names_are_whole() {
         let home = tempfile::tempdir().unwrap();
-        let folder = RunFolder::new(home.path().to_owned());
+        let folder = RunFolder(home.path().to_owned());
         let lines = "at_s,theta_percent\n0.500,40.0\n1.500,41.25\n";
         fs::write(home.path().join("sense.csv"), lines).unwrap();
         assert_eq!(folder.sense().unwrap().over_time("theta_percent").len(), 2);

@@ -1,7 +1,6 @@
 //! What stands in `run.json` of a profile.
 
-use super::batches::BatchRecord;
-use super::estimates::{EstimateRecord, PartsRecord};
+use super::estimates::{BatchRecord, EstimateRecord, PartsRecord};
 use super::summary::{DomainRecord, NeighboursRecord, Verdict};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::load::Counts;

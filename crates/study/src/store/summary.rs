@@ -1,12 +1,12 @@
-//! What stands in `summary.json`.
+//! What stands in `summary.json` and in `written.json`.
 
 use super::estimates::EstimateRecord;
-use super::written::WrittenFile;
 use evenkeel_core::caveat::Caveat;
-use evenkeel_lab::load::Counts;
+use evenkeel_lab::load::{Counts, Written};
 use evenkeel_site::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// `summary.json`: what follows from the finished runs. Derived, and written anew after each run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -146,6 +146,7 @@ words! {
 
 words! {
     /// How the rows came into the files.
+    #[derive(Default)]
     LayoutRecord {
         /// One by one.
         Insert = "insert",
@@ -159,18 +160,21 @@ words! {
         Load = "load",
         /// From a dump.
         Dump = "dump",
+        #[default]
         AsIs = "as-is",
     }
 }
 
 words! {
     /// What happened before each run.
+    #[derive(Default)]
     ResetRecord {
         Restart = "restart",
         /// The database was restored, and the server restarted.
         Restore = "restore",
         /// A command of the user's was run.
         Command = "command",
+        #[default]
         Nothing = "none",
     }
 }
@@ -262,6 +266,29 @@ pub struct BoundsRecord {
 impl BoundsRecord {
     pub fn is_something(&self) -> bool {
         self.at_least_per_s.is_some() || self.at_most_per_s.is_some() || self.by_itself_per_s.is_some()
+    }
+}
+
+/// `written.json`: the rows of all loads of a study, those of the search among them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WrittenFile {
+    /// Version of the file, [`FORMAT`](super::format::FORMAT).
+    pub format: u32,
+    /// Rows by what was done.
+    #[serde(flatten)]
+    pub rows: Written,
+    /// Loads that were killed, so that nobody knows what they wrote.
+    pub unknown_loads: u32,
+}
+
+impl fmt::Display for WrittenFile {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rows.fmt(out)?;
+        match self.unknown_loads {
+            0 => Ok(()),
+            1 => write!(out, "; 1 load was killed or failed, and what it wrote is not known"),
+            lost => write!(out, "; {lost} loads were killed or failed, and what they wrote is not known"),
+        }
     }
 }
 

@@ -7,6 +7,8 @@ pub const SETTLED: &str = "limit_settled";
 /// How long that took, or was waited for, seconds.
 pub const WAITED: &str = "settle_waited_s";
 pub const SETTLED_AT: &str = "settle_limit";
+/// Name of the note of a run that says why there are no hardware counters.
+pub const COUNTERS_REFUSED: &str = "counters-refused";
 
 /// All that are shown, in the order of columns. A guard that never limits has a limit that says nothing.
 pub const FIGURES: [Figure; 19] = [

@@ -1,6 +1,6 @@
 //! Studies with known answers, for tests.
 
-use super::figures::{SETTLED, SETTLED_AT, WAITED};
+use super::figures::{COUNTERS_REFUSED, SETTLED, SETTLED_AT, WAITED};
 use super::parts::{self, Sweep};
 use super::record::{Load, MachineRecord, Second, Setting, Settle, StepPlan, Times, Treatment};
 use crate::harness::{FORMAT, Plan, Run, Series};
@@ -61,7 +61,7 @@ fn runs(load: Load, way: Treatment, clients: u32, throughput: f64, figures: &[(&
         run.set("throughput_per_s", throughput_per_s);
         run.set("response_mean_ms", 1e3 * f64::from(clients) / throughput_per_s);
         run.set("response_p95_ms", 2e3 * f64::from(clients) / throughput_per_s);
-        run.notes.insert(super::COUNTERS_REFUSED.to_owned(), "the kernel has no such event".to_owned());
+        run.notes.insert(COUNTERS_REFUSED.to_owned(), "the kernel has no such event".to_owned());
         // With most clients the published controller moves until nobody waits any longer.
         if way == Treatment::Reflection {
             let is_settled = clients < 64;

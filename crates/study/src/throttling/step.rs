@@ -1,6 +1,6 @@
 //! A step: few clients, and from one instant on many. Two loads at a time, whose intervals are added second by second.
 
-use super::point::{Bench, during};
+use super::point::{Bench, during, mean};
 use super::record::{StepPlan, Treatment};
 use crate::harness::{Run, Series};
 use crate::published::{PublishedError, Result, Tick, begun};
@@ -68,16 +68,11 @@ fn seconds(plan: &StepPlan, loads: &[Started], ticks: &[Tick]) -> Series {
     }
     let step_at_s = loads.get(1).map_or(plan.before_s, |(_, start)| (*start - origin).as_secs_f64());
     let row = |(at, completed): (usize, u64)| {
-        let limit = mean_limit(&during(ticks, at as f64, at as f64 + 1.0));
+        let limit = mean(&during(ticks, at as f64, at as f64 + 1.0), |tick| f64::from(tick.decided));
         (at as f64 + 1.0 - step_at_s + plan.before_s, vec![Some(completed as f64), limit])
     };
     Series {
         columns: ["throughput_per_s", "limit"].map(str::to_owned).to_vec(),
         rows: completed.into_iter().enumerate().map(row).collect(),
     }
-}
-
-fn mean_limit(ticks: &[&Tick]) -> Option<f64> {
-    let sum: f64 = ticks.iter().map(|tick| f64::from(tick.decided)).sum();
-    (!ticks.is_empty()).then(|| sum / ticks.len() as f64)
 }

@@ -1,9 +1,8 @@
 //! The servers of the study: filled, looked at, started anew, asked.
 
-use super::facts::{PAGES, PLAN, ROOM, START, STATISTICS, data_of, statistics_of};
+use super::facts::{PAGES, PLAN, ROOM, START, STATISTICS, data_of, share_locks, statistics_of};
 use super::pages::{Foretold, pages_of, room};
 use super::record::{Setting, TargetRecord};
-use super::same::share_locks;
 use crate::harness::{Event, Notify, Run};
 use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, shapes, writes};
 use crate::published::{PublishedError, Result, While, Workplace, workload, workload_of_file};

@@ -1,8 +1,13 @@
-//! Plans, statistics of indexes and pages: read as text that stands with each run, and compared between two targets.
+//! Whether targets are several servers, and what of them is compared: plans, statistics of indexes and pages, read as text that stands with
+//! each run.
 
 use super::pages::IndexPages;
+use crate::published::{PublishedError, Result};
+use crate::store::format::ServerRecord;
 use evenkeel_core::why::{Compared, Facts};
-use evenkeel_site::server::{Control, TargetError, literal, quoted};
+use evenkeel_os::clock::unix_time;
+use evenkeel_os::stop::Stop;
+use evenkeel_site::server::{Control, Target, TargetError, literal, quoted};
 use std::collections::BTreeMap;
 
 /// Notes of a run, by name; of one of several targets with its name behind.
@@ -169,6 +174,49 @@ fn differ(one: &IndexPages, other: &IndexPages, slow: &Noted, fast: &Noted) -> S
     format!("{} has {} and {}", one.index, side(one, slow), side(other, fast))
 }
 
+/// Where a server says that it is. Machines that were cloned may say the same, so that this alone settles nothing.
+const PLACE: [&str; 4] = ["hostname", "port", "datadir", "socket"];
+
+/// Refuses targets that are one server; `is_one` is asked of pairs that say that they are in the same place.
+pub(super) fn each_once(
+    targets: &[(String, &ServerRecord)],
+    is_one: &dyn Fn(usize, usize) -> Result<bool>,
+) -> Result<()> {
+    for (at, (one, record)) in targets.iter().enumerate() {
+        for (before, (other, against)) in targets[..at].iter().enumerate() {
+            if in_one_place(record, against) && is_one(before, at)? {
+                return Err(PublishedError::with_hint(
+                    format!("{other} and {one} are one server"),
+                    "name each server once; its starts and runs show how a server differs from itself",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One that does not tell where it is may be anywhere.
+fn in_one_place(one: &ServerRecord, other: &ServerRecord) -> bool {
+    PLACE.iter().all(|name| {
+        let (one, other) = (one.variables.get(*name), other.variables.get(*name));
+        one.is_some_and(|value| !value.is_empty()) && one == other
+    })
+}
+
+/// Whether a lock that is taken by one name is seen as taken by the other. Where locks are refused, as by some proxies, the place
+/// that both tell has to do.
+pub(super) fn share_locks(one: &Target, other: &Target, stop: &Stop) -> Result<bool> {
+    let lock = format!("evenkeel_{}_{}", std::process::id(), unix_time().as_nanos());
+    let mut holder = Control::connect_until(one, stop)?;
+    let mut observer = Control::connect_until(other, stop)?;
+    let taken = holder.query_value(&format!("SELECT GET_LOCK('{lock}', 0)"));
+    match taken.and_then(|_| observer.query_value(&format!("SELECT IS_USED_LOCK('{lock}')"))) {
+        Ok(holder) => Ok(holder.is_some()),
+        Err(TargetError::Statement { .. }) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,13 +243,12 @@ mod tests {
             told(name, "a: item ref i_subject", &statistics, in_order)
         };
         let found = compared(&side("t1", 1000, 0.99), &side("t2", 900, 0.98));
+        let alike = |text: &str| Compared::Alike(text.to_owned());
         assert_eq!(
             found.plans,
-            Compared::Alike(
-                "the plan is the same, statistics of 1 indexes differ by 10.0 % at most".to_owned()
-            )
+            alike("the plan is the same, statistics of 1 indexes differ by 10.0 % at most")
         );
-        assert_eq!(found.pages, Compared::Alike("pages of both lie alike".to_owned()));
+        assert_eq!(found.pages, alike("pages of both lie alike"));
     }
 
     #[test]
@@ -248,5 +295,23 @@ mod tests {
     fn what_nobody_could_read_is_unknown_and_not_alike() {
         let found = compared(&Noted::default(), &told("t2", "a", "", 0.99));
         assert!(matches!(found.plans, Compared::Unknown(_)) && matches!(found.pages, Compared::Unknown(_)));
+    }
+
+    #[test]
+    fn one_server_under_two_names_is_no_pair_and_clones_in_like_places_are() {
+        let at = |port: &str| {
+            let place = [("hostname", "db"), ("port", port), ("datadir", "/data/"), ("socket", "/run/s")];
+            let variables = place.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+            ServerRecord { variables, ..ServerRecord::default() }
+        };
+        let (one, other, unknown) = (at("3306"), at("3307"), ServerRecord::default());
+        let pair = |one, other, found: bool| {
+            each_once(&[("t1".to_owned(), one), ("t2".to_owned(), other)], &|_, _| Ok(found))
+        };
+        let text = pair(&one, &one, true).unwrap_err().to_string();
+        assert!(text.contains("t1 and t2 are one server"), "{text}");
+        pair(&one, &one, false).unwrap();
+        pair(&one, &other, true).unwrap();
+        pair(&unknown, &unknown, true).unwrap();
     }
 }

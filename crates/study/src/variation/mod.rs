@@ -2,9 +2,9 @@
 //!
 //! `study` is what the harness makes: `bed` has the servers, `round` makes a run on one of them or the same load on several at once.
 //!
-//! All else is pure: `record` is the setting in its plan, `parts` which runs there are, `time` how long they take, `figures` which figures
-//! a run has, `seen` makes of runs what core judges, `differences` refuses servers that are not alike, `pages` reads files, `facts` compares plans and pages, `foretold` tells reads from them before any load, `found` says what the runs come to, `judge` in which form, `findings` holds them
-//! beside the published ones, `references` has those, `words` the sentences.
+//! All else is pure: `record` is the setting in its plan, `parts` which runs there are and how long they take, `figures` which figures a run
+//! has, with the published ones, `seen` makes of runs what core judges, `facts` compares plans and pages, which `pages` reads, `judge` refuses
+//! servers that are not alike and says what the runs come to, `findings` holds them beside the published ones, `words` has the sentences.
 
 mod bed;
 mod facts;
@@ -15,10 +15,8 @@ pub mod pages;
 pub mod parts;
 pub mod record;
 mod round;
-mod same;
 mod seen;
 mod study;
-pub mod time;
 mod words;
 
 pub use judge::judge;
@@ -63,8 +61,8 @@ mod tests {
         plan_of(&setting())
     }
 
-    fn plan_of(setting: &Setting) -> Plan {
-        let extent = Extent {
+    pub(super) fn extent() -> Extent {
+        Extent {
             levels: vec![30, 60],
             are_rates: false,
             simple: vec![50, 120],
@@ -75,13 +73,16 @@ mod tests {
             starts: 4,
             other_starts: 4,
             class_starts: 2,
-        };
+        }
+    }
+
+    fn plan_of(setting: &Setting) -> Plan {
         Plan {
             format: FORMAT,
             id: "variation-1".to_owned(),
             kind: super::NAME.to_owned(),
             seed: 1,
-            parts: parts(setting, &extent),
+            parts: parts(setting, &extent()),
             setting: serde_json::to_value(setting).expect("a setting"),
             ..Plan::default()
         }
@@ -187,23 +188,28 @@ mod tests {
         assert_eq!(network(3.0), Outcome::DoesNotHold);
     }
 
-    /// Runs of the simple read that lie this far from one another, and differ from server to server by `apart_ms`.
-    fn simple_runs(deviation_ms: f64, apart_ms: f64) -> Outcome {
+    /// What a finding about this part comes to, where its runs take what `tau` says of their levels.
+    fn outcome_of(part: &str, name: &str, tau: impl Fn(&[String], &mut Random) -> f64) -> Outcome {
         let plan = plan();
-        let part = plan.part("simple").expect("a part");
         let mut random = Random::new(Seed(3));
-        let runs: Vec<Run> = part
-            .order(1)
-            .into_iter()
-            .map(|(levels, repeat)| {
-                let more = if levels[0] == "t1" { apart_ms } else { 0.0 };
-                let mut run = Run { part: part.name.clone(), levels, repeat, ..Run::default() };
-                run.set(TAU, 3.0 + more + deviation_ms * random.normal().abs());
-                run
-            })
-            .collect();
-        let said = super::judge(&plan, &setting(), &runs);
-        outcome(&said, "simple-reads-are-alike")
+        let run = |(levels, repeat): (Vec<String>, u32)| {
+            let tau = tau(&levels, &mut random);
+            let mut run = Run { part: part.to_owned(), levels, repeat, ..Run::default() };
+            [(TAU, tau), ("rate_per_s", 50.0), (KEPT_UP, 1.0), (THROUGHPUT, 50.0), ("p95_ms", 40.0)]
+                .iter()
+                .for_each(|(name, value)| run.set(name, *value));
+            run
+        };
+        let runs: Vec<Run> = plan.part(part).expect("a part").order(1).into_iter().map(run).collect();
+        outcome(&super::judge(&plan, &setting(), &runs), name)
+    }
+
+    /// Of runs of the simple read that lie this far from one another, and differ from server to server by `apart_ms`.
+    fn simple_runs(deviation_ms: f64, apart_ms: f64) -> Outcome {
+        outcome_of("simple", "simple-reads-are-alike", |levels, random| {
+            let more = if levels[0] == "t1" { apart_ms } else { 0.0 };
+            3.0 + more + deviation_ms * random.normal().abs()
+        })
     }
 
     #[test]
@@ -249,23 +255,10 @@ mod tests {
 
     /// Whether rows from a dump take variation away, by runs with this many ms more after the script, and servers that differ by so many after the dump.
     fn dump_runs(script_ms: f64, apart_ms: f64) -> Outcome {
-        let plan = plan();
-        let part = plan.part("layout").expect("a part");
-        let mut random = Random::new(Seed(3));
-        let run = |(levels, repeat): (Vec<String>, u32)| {
-            let is_script = levels.iter().any(|level| level == "script");
-            let more = if is_script { script_ms } else { 0.0 };
-            let apart = if levels.iter().any(|level| level == "t1") { apart_ms } else { 0.0 };
-            let mut run = Run { part: part.name.clone(), levels, repeat, ..Run::default() };
-            run.set(TAU, 20.0 + more + apart + 0.05 * random.normal());
-            [("rate_per_s", 50.0), (KEPT_UP, 1.0), (THROUGHPUT, 50.0), ("p95_ms", 40.0)]
-                .iter()
-                .for_each(|(name, value)| run.set(name, *value));
-            run
-        };
-        let runs: Vec<Run> = part.order(1).into_iter().map(run).collect();
-        let said = super::judge(&plan, &setting(), &runs);
-        outcome(&said, "a-dump-takes-it-away")
+        outcome_of("layout", "a-dump-takes-it-away", |levels, random| {
+            let of = |name: &str, ms: f64| if levels.iter().any(|level| level == name) { ms } else { 0.0 };
+            20.0 + of("script", script_ms) + of("t1", apart_ms) + 0.05 * random.normal()
+        })
     }
 
     #[test]

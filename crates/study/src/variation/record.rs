@@ -112,11 +112,6 @@ impl Setting {
         self.targets.iter().all(TargetRecord::restarts)
     }
 
-    /// Whether all servers are here, so that what their threads wait for a CPU is seen and is no part of the network.
-    pub fn sees_waits(&self) -> bool {
-        self.targets.iter().all(TargetRecord::is_here)
-    }
-
     /// What the name of a figure ends with that is of one target of several at once.
     pub fn of_target(&self, target: usize) -> String {
         match self.targets.get(target) {

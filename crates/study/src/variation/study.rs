@@ -5,7 +5,7 @@ use super::figures::{CARRIED, FIGURES};
 use super::parts::{LOAD, POOL, RATE, STATEMENT, TARGET};
 use super::record::Setting;
 use super::round::Round;
-use super::{judge, parts, same, time};
+use super::{facts, judge, parts};
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use crate::profile::StudyError;
 use crate::published::{PublishedError, Result, While, Workplace, not_running, setting};
@@ -163,12 +163,12 @@ impl Study for Variation<'_> {
     }
 
     fn takes_s(&self, part: &Part, _: &[String]) -> f64 {
-        time::takes_s(&self.setting, part)
+        parts::takes_s(&self.setting, part)
     }
 
     fn whole_s(&self, plan: &Plan) -> f64 {
-        let of_part = |part: &Part| part.runs() as f64 * time::takes_s(&self.setting, part);
-        time::data_s(&self.setting, &plan.parts) + plan.parts.iter().map(of_part).sum::<f64>()
+        let of_part = |part: &Part| part.runs() as f64 * parts::takes_s(&self.setting, part);
+        parts::data_s(&self.setting, &plan.parts) + plan.parts.iter().map(of_part).sum::<f64>()
     }
 
     /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
@@ -205,7 +205,7 @@ impl Study for Variation<'_> {
             .map(|key| Ok((self.setting.targets[key.target].words(), &bed.standing(key)?.record)))
             .collect();
         let records = records?;
-        same::each_once(&records, &|one, other| bed.is_one(&keys[one], &keys[other]))?;
+        facts::each_once(&records, &|one, other| bed.is_one(&keys[one], &keys[other]))?;
         judge::check(&records, self.setting.may_differ, part.place(parts::LAYOUT).is_some())?;
         let rates = rates(part);
         for key in &keys {

@@ -3,14 +3,11 @@
 
 mod data;
 mod dvdstore;
-mod explain;
 #[path = "../../../../tests/left_out.rs"]
 mod left_out;
 mod load;
-mod network;
 mod per_request;
 mod sandbox;
-mod sequence;
 mod shop;
 mod silent;
 mod study;

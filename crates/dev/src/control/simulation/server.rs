@@ -1,10 +1,39 @@
 //! Clients, permits and the server, tick by tick.
 
-use super::{Phase, Step};
+use super::{Load, Phase, Step, Trace};
 use crate::plant::Plant;
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Response, Sample};
+use evenkeel_core::control::{Controller, Response, Sample};
 use evenkeel_core::random::{Random, Seed};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The servers; phases name them by index. A change of mix is a change of plant.
+    pub plants: Vec<Plant>,
+    pub load: Load,
+    pub tick: Nanos,
+    pub duration: Nanos,
+    /// The limit in force during the first tick.
+    pub initial_limit: u32,
+    pub seed: Seed,
+}
+
+pub fn simulate(scenario: &Scenario, controller: &mut dyn Controller) -> Trace {
+    let mut server = Server::new(scenario.seed);
+    let mut limit = scenario.initial_limit.max(1);
+    let mut steps = Vec::new();
+    let mut start = Nanos::ZERO;
+    while start < scenario.duration {
+        let end = start + scenario.tick;
+        let phase = scenario.load.at(start);
+        let Some(plant) = scenario.plants.get(phase.plant) else { break };
+        let (sample, step) = server.tick(plant, phase, limit, start, end);
+        steps.push(step);
+        limit = controller.update(&sample).limit.max(1);
+        start = end;
+    }
+    Trace { steps }
+}
 
 pub struct Server {
     random: Random,

@@ -4,13 +4,12 @@
 //! write runs the copy is for: that study goes on with it, another one does not start. A study is known by its
 //! [identity](crate::store::format::PlanFile::identity), because the name of a deleted one can be given again.
 
-use crate::profile::error::StudyError;
+use crate::profile::event::StudyError;
 use crate::profile::{Notify, StudyEvent, tell_sandbox};
 use crate::store::StoreError;
 use evenkeel_os::stop::Stop;
 use evenkeel_site::copy::Snapshot;
-use evenkeel_site::sandbox;
-use evenkeel_site::sandbox::SandboxError;
+use evenkeel_site::sandbox::{self, SandboxError};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 

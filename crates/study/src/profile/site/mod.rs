@@ -1,21 +1,18 @@
 //! A server with its data, from run to run: brought up cold, asked, taken down.
 
-mod command;
+mod asked;
 mod keepsake;
-mod settings;
 
 use super::spec::{Reset, ServerSpec, SiteSpec};
 use super::{Notify, StudyError, StudyEvent, tell_sandbox};
 use evenkeel_core::Nanos;
-use evenkeel_lab::data;
-use evenkeel_lab::data::{DataError, DataSpec, Stamp};
+use evenkeel_lab::data::{self, DataError, DataSpec, Stamp};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox;
-use evenkeel_site::sandbox::{DiskLimit, Sandbox, SandboxSpec};
+use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Local, Target};
 use keepsake::Keepsake;
 pub use keepsake::recover;
@@ -156,7 +153,7 @@ impl Site {
             ServerSpec::Sandbox { sandbox, data } => {
                 let database = data.map_or(DataSpec::DATABASE, |data| data.set.name());
                 if let Some(server) = self.sandbox.as_ref().filter(|_| self.setting == setting) {
-                    settings::check(&server.target(), &settings_of(sandbox, setting), stop)?;
+                    asked::check(&server.target(), &settings_of(sandbox, setting), stop)?;
                     return Ok(private(server, database));
                 }
                 self.down(tell)?;
@@ -165,7 +162,7 @@ impl Site {
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
                 let (ready, server_target) = (private(&server, database), server.target());
                 (self.sandbox, self.setting) = (Some(server), setting);
-                settings::check(&server_target, &spec.settings, stop)?;
+                asked::check(&server_target, &spec.settings, stop)?;
                 Ok(ready)
             }
         }
@@ -270,7 +267,7 @@ impl Site {
             }
             (ServerSpec::Remote(target), Reset::Command(command)) => {
                 tell(StudyEvent::Preparing(format!("running {command:?}")));
-                command::run(command, &self.spec.target_label, target, stop)?;
+                asked::run(command, &self.spec.target_label, target, stop)?;
                 await_answer(target, stop)
             }
             _ => Ok(()),
@@ -302,7 +299,8 @@ fn settings_of(sandbox: &SandboxSpec, setting: Setting) -> BTreeMap<String, Stri
 /// Whether a write run has changed the data set that is wanted.
 fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, StudyError> {
     let server = Target { database: None, ..target.clone() };
-    if !database_exists(&mut Control::connect_until(&server, stop)?, wanted)? {
+    let exists = format!("SHOW DATABASES LIKE '{}'", wanted.set.name());
+    if Control::connect_until(&server, stop)?.query_value(&exists)?.is_none() {
         return Ok(false);
     }
     match data::check(&mut Control::connect_until(target, stop)?, wanted) {
@@ -316,11 +314,6 @@ fn is_written(target: &Target, wanted: &DataSpec, stop: &Stop) -> Result<bool, S
 fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
     let dir = sandbox.home.join("sandboxes").join(&sandbox.name);
     (dir.join("data"), dir.join("snapshot"))
-}
-
-fn database_exists(control: &mut Control, wanted: &DataSpec) -> Result<bool, StudyError> {
-    let sql = format!("SHOW DATABASES LIKE '{}'", wanted.set.name());
-    Ok(control.query_value(&sql)?.is_some())
 }
 
 /// A private server: CPUs of its own are its domain, with what waits for disks and what is stolen;

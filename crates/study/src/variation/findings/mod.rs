@@ -1,6 +1,5 @@
 //! The published findings beside ours.
 
-mod class;
 mod statements;
 mod storage;
 
@@ -30,7 +29,7 @@ pub(super) fn all(setting: &Setting, cells: &[Cell<'_>], found: &Found<'_>) -> V
         servers(setting, found),
         statements::simple(setting, cells),
         statements::write(setting, cells),
-        class::alike(setting, cells),
+        statements::alike(setting, cells),
     ]
 }
 
@@ -43,12 +42,7 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
         return untested(name, RATES, published, "Another workload was run.");
     }
     let highest = found.rates.iter().filter_map(|at| at.point.as_ref()?.utilisation).reduce(f64::max);
-    let numbers: Vec<Number> = found
-        .limit
-        .utilisation
-        .map(|limit| Number::plain("trust_limit_percent", limit))
-        .into_iter()
-        .collect();
+    let number = found.limit.utilisation.map(|limit| Number::plain("trust_limit_percent", limit));
     let points: Vec<Point> = found.rates.iter().filter_map(|at| at.point.clone()).collect();
     let end = found.limit.end.as_ref().and_then(|end| end.utilisation);
     let holds = match (breaks(&points, &found.limit), found.limit.utilisation, end) {
@@ -58,7 +52,8 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
         (Some(false), ..) if highest.is_some_and(|highest| highest >= 80.0) => Some(false),
         _ => None,
     };
-    Finding::of(name, RATES, published, holds, format!("Here: {}.", found.limit)).with(numbers)
+    Finding::of(name, RATES, published, holds, format!("Here: {}.", found.limit))
+        .with(number.into_iter().collect())
 }
 
 /// Table II and Figure 9: the network's delay does not climb with the rate as response times do.
@@ -94,7 +89,9 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
             "Here {} {} ms from the lowest rate to the highest.",
             match setting.mu_percent {
                 Some(_) => "the network takes of a request, by the server's own account,",
-                None if setting.sees_waits() => "the delay of a probe, without waiting for a CPU, is",
+                // Of servers that are here, what their threads wait for a CPU is seen, and is no part of the network.
+                None if setting.targets.iter().all(TargetRecord::is_here) =>
+                    "the delay of a probe, without waiting for a CPU, is",
                 None => "the delay of a probe, with what the server's threads may wait for a CPU, is",
             },
             told.join(", ")

@@ -98,12 +98,10 @@ pub(super) fn pool(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     if let Some(varies) = &varies {
         here.push_str(&format!(" Starts of servers differ {} times as much.", format::ratio(varies)));
     }
-    let numbers = Number::of("small_over_large", ratio.as_ref())
-        .into_iter()
-        .chain(Number::of("deviations_small_over_large", varies.as_ref()))
-        .collect();
-    let holds = all(&[above(ratio.as_ref(), 1.0), above(varies.as_ref(), 1.0)]);
-    Finding::of(name, POOL, published, holds, here).with(numbers)
+    let (ratio, varies) = (ratio.as_ref(), varies.as_ref());
+    let numbers = [Number::of("small_over_large", ratio), Number::of("deviations_small_over_large", varies)];
+    let holds = all(&[above(ratio, 1.0), above(varies, 1.0)]);
+    Finding::of(name, POOL, published, holds, here).with(numbers.concat())
 }
 
 /// Figure 10: what a pool saves is more at high rates.
@@ -129,11 +127,8 @@ pub(super) fn pool_at_high_rates(setting: &Setting, cells: &[Cell<'_>]) -> Findi
         ),
         _ => "It was not measured.".to_owned(),
     };
-    let numbers = Number::of("at_low_rate", low.as_ref())
-        .into_iter()
-        .chain(Number::of("at_high_rate", high.as_ref()))
-        .collect();
-    Finding::of(name, POOL, published, holds, here).with(numbers)
+    let numbers = [Number::of("at_low_rate", low.as_ref()), Number::of("at_high_rate", high.as_ref())];
+    Finding::of(name, POOL, published, holds, here).with(numbers.concat())
 }
 
 /// Figure 11: the layout is the root cause.

@@ -1,7 +1,6 @@
 //! Closed clients: each waits for its answer, thinks, and has a session or waits for one.
 
-use super::ends::kill;
-use super::request_log::log_lines;
+use super::ends::{kill, log_lines};
 use super::*;
 use evenkeel_lab::workload::user::{
     Definition, NoColumns, StatementDefinition, TransactionDefinition, UserWorkload,

@@ -3,9 +3,7 @@
 mod clients;
 mod ends;
 mod logins;
-mod parts;
 mod protocols;
-mod request_log;
 
 use crate::sandbox::{settings, spec, up};
 use evenkeel_core::Nanos;

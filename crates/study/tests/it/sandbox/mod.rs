@@ -2,12 +2,11 @@
 
 mod crash;
 mod limits;
-mod private;
-mod reuse;
 
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::stop::Stop;
+use evenkeel_site::copy::Snapshot;
 use evenkeel_site::sandbox::{
     self, Failure, Lifetime, ProcessId, Sandbox, SandboxError, SandboxEvent, SandboxSpec, State,
 };
@@ -291,4 +290,54 @@ fn a_stop_ends_what_was_begun() {
     assert!(matches!(error, SandboxError::Stopped { .. }), "{error}");
     let left = fs::read_dir(home.path().join("sandboxes/b")).unwrap().flatten();
     assert!(left.into_iter().all(|entry| !entry.file_name().to_string_lossy().starts_with("data")));
+}
+
+#[test]
+fn no_server_starts_on_half_restored_data_until_they_are_restored() {
+    let home = tempfile::tempdir().unwrap();
+    let wanted = spec(home.path(), "a");
+    let sandbox = up(&wanted).unwrap();
+    let data = sandbox.dir().join("data");
+    sandbox.down(&mut |_| {}).unwrap();
+    let snapshot = Snapshot::take(&data, &home.path().join("copy")).unwrap();
+    // What a kill in the middle of a restore leaves.
+    std::fs::write(data.join("evenkeel-restoring"), "").unwrap();
+    std::fs::remove_file(data.join("ibdata1")).unwrap();
+    let refused = up(&wanted).map(drop).unwrap_err();
+    assert!(matches!(&refused, SandboxError::HalfRestored { name, .. } if name == "a"), "{refused}");
+    let told = |refused: &SandboxError, what: &str| refused.hint().is_some_and(|hint| hint.contains(what));
+    assert!(told(&refused, "resume the study") && told(&refused, "evenkeel sandbox clean a"), "{refused}");
+    std::fs::write(data.with_file_name("snapshot.study"), "20261121-one 1795000000").unwrap();
+    let refused = up(&wanted).map(drop).unwrap_err();
+    assert!(told(&refused, "`evenkeel runs 20261121-one`"), "{refused}");
+    snapshot.restore().unwrap();
+    assert!(up(&wanted).unwrap().check().is_ok());
+}
+
+/// The program stands for any way round the names: a server that was started otherwise than the sandbox asked.
+#[test]
+fn a_server_that_asks_for_no_password_or_listens_to_others_is_not_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let first = up(&spec(home.path(), "a")).unwrap();
+    first.down(&mut |_| {}).unwrap();
+    for option in ["--skip-grant-tables", "--bind-address=*", "--skip-name-resolve=OFF"] {
+        let program = home.path().join("mariadbd");
+        let text = format!(
+            "#!/bin/sh\ncase \"$*\" in *--version*) set -- ;; esac\n\
+             PATH=$PATH:/usr/sbin:/usr/local/sbin:/usr/libexec\n\
+             [ $# = 0 ] && exec mariadbd --no-defaults --version\nexec mariadbd \"$@\" {option}\n"
+        );
+        fs::write(&program, text).unwrap();
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        let mut pid = 0;
+        let spec = SandboxSpec { server_binary: Some(program), ..spec(home.path(), "a") };
+        let outcome = Sandbox::up(&spec, &Stop::default(), &mut |event| {
+            if let SandboxEvent::Starting { pid: started } = event {
+                pid = started;
+            }
+        });
+        let (why, text) = failure(outcome.map(drop).unwrap_err());
+        assert!(matches!(why, Failure::Open(_)), "{option}: {text}");
+        assert!(pid > 0 && !is_alive(pid), "{option}: it was started, and is not any more");
+    }
 }

@@ -1,6 +1,5 @@
 //! A study against real servers: stopped, resumed, damaged.
 
-mod disturbed;
 mod named;
 mod resumed;
 mod sweep;
