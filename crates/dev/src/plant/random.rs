@@ -151,7 +151,7 @@ pub struct Wobble {
 }
 
 impl Wobble {
-    /// The wobble that docs/decisions/0004 measured: 14 to 19 % over 100 ms, with correlations that are gone after a second.
+    /// The wobble that decision 4 of docs/decisions.md measured: 14 to 19 % over 100 ms, with correlations that are gone after a second.
     pub const MEASURED: Self = Self { sd: 0.16, over_s: 0.1, memory_s: 0.3 };
 
     pub fn of_a_tick(&self) -> f64 {
