@@ -66,7 +66,7 @@ pub struct TrustLimit {
     /// The first point that is not trusted; `None` where the limit lies above what was measured.
     pub end: Option<Untrusted>,
     /// Points that are not trusted and did not end the trust, as higher ones are: at most one failure at low load,
-    /// and any number too short to tell. They have to be told with the limit.
+    /// and any number that cannot tell. Whoever shows the limit names them.
     pub overlooked: Vec<Untrusted>,
 }
 
@@ -74,7 +74,7 @@ impl TrustLimit {
     /// Goes up from the lowest rate until a point fails.
     ///
     /// One failure below [`LOW_LOAD`] is overlooked if the next point is trusted, unless the response did not
-    /// settle. Points too short to tell are overlooked if a higher one is trusted before another fails.
+    /// settle. Points that are too short or have too few runs to tell are overlooked if a higher one is trusted before another fails.
     pub fn of(points: &[Point], tolerance: Tolerance) -> Self {
         let mut rising: Vec<&Point> = points.iter().collect();
         rising.sort_by(|one, other| one.rate.total_cmp(&other.rate));
@@ -102,10 +102,16 @@ impl TrustLimit {
     fn overlooks(&self, untrusted: &Untrusted, above: &[(&Point, Option<Reason>)]) -> bool {
         let mut above = above.iter().map(|(_, reason)| reason.as_ref());
         match untrusted.reason {
-            Reason::TooShort => above.find(|next| *next != Some(&Reason::TooShort)) == Some(None),
+            Reason::TooShort | Reason::TooFewRuns(_) => {
+                let says_nothing =
+                    |reason: &Reason| matches!(reason, Reason::TooShort | Reason::TooFewRuns(_));
+                above.find(|next| !next.is_some_and(says_nothing)) == Some(None)
+            }
             Reason::Invalid(_) | Reason::StandardError { .. } | Reason::Spread { .. } => {
                 let is_low = untrusted.utilisation.is_some_and(|theta| theta < LOW_LOAD);
-                let is_first = self.overlooked.iter().all(|one| one.reason == Reason::TooShort);
+                let says_nothing =
+                    |one: &Untrusted| matches!(one.reason, Reason::TooShort | Reason::TooFewRuns(_));
+                let is_first = self.overlooked.iter().all(says_nothing);
                 is_low && is_first && above.next() == Some(None)
             }
             _ => false,

@@ -4,6 +4,7 @@ use super::{
     LAG_SHARE_MAX, LAG_TAIL_ALWAYS_TOLERATED, LAG_TAIL_SHARE_MAX, OTHER_LOAD_MAX,
     SESSION_WAIT_ALWAYS_TOLERATED, SESSION_WAIT_SHARE_MAX, STEAL_MAX, plural,
 };
+use crate::digits::nearest;
 use crate::time::Nanos;
 
 impl Caveat {
@@ -55,11 +56,11 @@ impl Caveat {
     pub fn session_wait(wait: Nanos, tau: Nanos, sessions: u32) -> Option<Self> {
         let tolerated = tolerated(tau, SESSION_WAIT_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED);
         let text = format!(
-            "Requests waited {:.3} ms for a session on average, {:.0} % of their {:.3} ms: all {} were \
+            "Requests waited {} ms for a session on average, {:.0} % of their {} ms: all {} were \
              busy. That part is not the server's. Allow more by --max-sessions, or take a lower rate.",
-            wait.as_millis_f64(),
+            nearest(wait.as_millis_f64()),
             100.0 * wait.0 as f64 / tau.0.max(1) as f64,
-            tau.as_millis_f64(),
+            nearest(tau.as_millis_f64()),
             plural(sessions.into(), "session", "sessions")
         );
         (wait > tolerated).then(|| {

@@ -144,11 +144,9 @@ fn unstable(found: &Instability) -> Caveat {
         )
     } else {
         format!(
-            "The server could not keep up: the backlog grew from {:.0} to {:.0} requests, {:.1} times what \
-             chance explains ({:.1} times are tolerated). The mean response time grows with the length of \
-             the run; measure at a \
-             lower rate.",
-            found.backlog_low, found.backlog_end, found.growth, found.tolerated
+            "The server could not keep up: the backlog grew from {:.0} to {:.0} requests, more than random arrivals explain. \
+             The mean response time grows with the length of the run; measure at a lower rate.",
+            found.backlog_low, found.backlog_end
         )
     };
     Caveat::new("queue-unstable", Doubt, text)

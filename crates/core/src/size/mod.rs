@@ -65,7 +65,7 @@ impl Answer {
 impl Server {
     pub fn at(&self, rate: f64) -> Result<Answer, SizeError> {
         let mean = self.mean.predict(rate)?;
-        let p95 = self.p95.predict(rate)?;
+        let p95 = self.p95.predict(rate)?.not_below(&mean);
         Ok(Answer { rate, mean, p95, busy: self.busy_at(rate) })
     }
 

@@ -18,6 +18,13 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// With ends that are not below those of another figure, which is never above this one.
+    pub(super) fn not_below(self, least: &Self) -> Self {
+        let [response, low, high] =
+            [self.response.max(least.response), self.low.max(least.low), self.high.max(least.high)];
+        Self { response, low, high, ..self }
+    }
+
     /// Whether the upper end is more than twice the lower end.
     pub fn is_wide(&self) -> bool {
         self.high > WIDE * self.low
@@ -95,6 +102,9 @@ impl Sizing {
         let (of, tail) = (self.drawn.len() as f64, (1.0 - CONFIDENCE) / 2.0);
         let [low, response, high] =
             [tail, 0.5, 1.0 - tail].map(|share| quantile(&runs, share * of).map_or(f64::INFINITY, f64::exp));
+        // No request of a run takes longer than the run.
+        let [low, response, high] =
+            [low, response, high].map(|end| if end > RUN_S { f64::INFINITY } else { end });
         low.is_finite().then_some(Prediction { rate, response, low, high })
     }
 
@@ -144,7 +154,7 @@ impl fmt::Display for SizeError {
             }
             Self::Saturates { rate, at_most: None } => write!(
                 out,
-                "one server most likely cannot carry {rate:.0} requests/s, by how response times rise in this profile"
+                "one server hardly carries {rate:.0} requests/s: response times rise too steeply in this profile, though its bounds leave it open"
             ),
             Self::OutOfReach { objective, least, rate } => write!(
                 out,

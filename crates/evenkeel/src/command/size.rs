@@ -8,6 +8,7 @@ use crate::study::sizing::{Answered, Answers, Asked, as_json, next, text};
 use crate::study::stored;
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
+use evenkeel_core::digits::floor;
 use evenkeel_core::size::{Figure, Needed, SizeError, Sizing};
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::size::{Sized, join, sized};
@@ -18,6 +19,8 @@ use std::process::ExitCode;
 
 /// CPU costs of a request that differ by this factor are hardly of the same server.
 const COSTS_APART: f64 = 1.25;
+/// A load for so many servers is shared to one part in a thousand of what each takes.
+const MANY: f64 = 1_000.0;
 
 /// Flags of `evenkeel size`.
 #[derive(Debug, clap::Args)]
@@ -25,7 +28,9 @@ const COSTS_APART: f64 = 1.25;
 Examples:
   evenkeel size last --rate 400 --objective p95=100ms              how many servers like this one?
   evenkeel size last --rate 400 --objective mean=20ms --cost 0.12/h   and what they cost
+  evenkeel size last --objective p95=50ms                          up to which rate does one server meet it?
   evenkeel size last --rate 90 --servers 1                         the response of one server at 90 requests/s
+  evenkeel size last --rate 60% --servers 1                        the same at 60 % of what it carries at least
   evenkeel size before more --rate 400                             from two profiles of the same server
   evenkeel size 20261121 --rate 400 --json                         for programs
 
@@ -39,9 +44,10 @@ pub struct Args {
     /// Profile: its folder, its name or a prefix of it, or `last`; several of the same server and workload count as one
     #[arg(value_name = "STUDY", default_value = "last")]
     pub studies: Vec<String>,
-    /// Requests per second of all servers together
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true)]
-    pub rate: f64,
+    /// Requests per second of all servers together, or a share of what one server carries at least, as 60%; without it, the highest that
+    /// meets the objective
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, required_unless_present = "objective")]
+    pub rate: Option<Rate>,
     /// Longest response time allowed: p95=TIME or mean=TIME, as p95=100ms; without a figure it is p95
     #[arg(long, value_name = "FIGURE=TIME", value_parser = objective)]
     pub objective: Option<(Figure, f64)>,
@@ -59,10 +65,51 @@ pub struct Args {
     pub json: bool,
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    let rate: f64 = text.trim_end_matches("/s").parse().map_err(|_| "not a number".to_owned())?;
+/// How much load is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Rate {
+    PerSecond(f64),
+    /// Of what one server carries at least.
+    Share(f64),
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(percent) => (percent, Rate::Share as fn(f64) -> Rate),
+        None => (text.trim_end_matches("/s"), Rate::PerSecond as fn(f64) -> Rate),
+    };
+    let rate: f64 = number.parse().map_err(|_| "not a number; write 5000, 5000/s or 60%".to_owned())?;
     let is_rate = rate > 0.0 && rate <= 1e9;
-    is_rate.then_some(rate).ok_or_else(|| "above 0 and at most 1,000,000,000 is needed".to_owned())
+    is_rate.then(|| unit(rate)).ok_or_else(|| "above 0 and at most 1,000,000,000 is needed".to_owned())
+}
+
+/// In three digits.
+fn short(rate: f64) -> f64 {
+    floor(rate).parse().unwrap_or(rate)
+}
+
+/// The load that is asked for, in requests per second of all servers.
+fn wanted(all: &[Sized], args: &Args) -> Result<f64> {
+    let [one] = all else {
+        return match args.rate {
+            Some(Rate::PerSecond(rate)) => Ok(rate),
+            _ => Err(anyhow!("this profile has {} series, which carry different rates", all.len()))
+                .hint("give --rate in requests per second"),
+        };
+    };
+    let servers = f64::from(args.servers.unwrap_or(1));
+    Ok(match (args.rate, &one.server) {
+        (Some(Rate::PerSecond(rate)), _) => rate,
+        (Some(Rate::Share(percent)), Ok(server)) => short(percent / 100.0 * server.certain()),
+        // Of very many servers each has the highest rate.
+        (None, Ok(server)) => match server.needed(MANY * server.certain(), args.objective) {
+            Ok(needed) => servers * short(needed.each.rate),
+            // It is refused for the same reason at the rate that is surest.
+            Err(_) => servers * server.mean.range().0,
+        },
+        // It is refused for another reason.
+        (_, Err(_)) => 1.0,
+    })
 }
 
 fn objective(text: &str) -> Result<(Figure, f64), String> {
@@ -88,42 +135,21 @@ fn cost(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A study cannot be read, is no profile, or has no response that settled.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let (mut ids, mut joined, mut is_damaged, mut costs) = (Vec::new(), None, false, Vec::new());
-    for name in &args.studies {
-        let (plan, runs, damaged) = read(session, args, name)?;
-        is_damaged |= damaged;
-        if ids.contains(&plan.id) {
-            return Err(anyhow!("{} is named twice, and its runs count once", plan.id))
-                .hint("run the profile that says more first; `last` is then another one");
-        }
-        ids.push(plan.id.clone());
-        let cost_ms = sized(&plan, &runs).first().and_then(|one| Some(one.bounds.cpu.as_ref()?.per_request));
-        costs.extend(cost_ms.map(|cost_ms| (cost_ms, plan.id.clone())));
-        let Some((first, all)) = &mut joined else {
-            joined = Some((plan, runs));
-            continue;
-        };
-        if !join(first, all, &plan, runs) {
-            return Err(anyhow!("{} has another server or workload than {}", plan.id, first.id))
-                .hint("ask each by itself; `evenkeel runs` lists them");
-        }
-    }
-    let (plan, runs) = joined.context("no profile is named")?;
-    if let Some(text) = disagreement(costs) {
-        out::tell(&text);
-    }
+    let (plan, runs, ids, is_damaged) = joined(session, args)?;
     let all = sized(&plan, &runs);
+    let wanted = wanted(&all, args)?;
     let one = |sized| {
-        let found = found(sized, args);
+        let found = found(sized, args, wanted);
         let rate =
-            found.as_ref().map_or(args.rate / f64::from(args.servers.unwrap_or(1)), |it| it.needed.each.rate);
+            found.as_ref().map_or(wanted / f64::from(args.servers.unwrap_or(1)), |it| it.needed.each.rate);
         let narrower = Narrower::of(&plan, sized, rate, found.is_ok());
         Answers { sized, found, narrower }
     };
     let answers: Vec<Answers<'_>> = all.iter().map(one).collect();
     let asked = Asked {
-        study: &ids.join(" "),
-        rate: args.rate,
+        study: &ids,
+        rate: wanted,
+        is_highest: args.rate.is_none(),
         objective: args.objective,
         servers: args.servers,
         cost: args.cost,
@@ -148,6 +174,35 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         false if refused.is_empty() && is_met => ExitCode::SUCCESS,
         false => ExitCode::from(FINDING),
     })
+}
+
+/// Plan and runs of all profiles, their names, and whether some of it cannot be read. Profiles that disagree are named.
+fn joined(session: &Session, args: &Args) -> Result<(PlanFile, Vec<RunFile>, String, bool)> {
+    let (mut ids, mut joined, mut is_damaged, mut costs) = (Vec::new(), None, false, Vec::new());
+    for name in &args.studies {
+        let (plan, runs, damaged) = read(session, args, name)?;
+        is_damaged |= damaged;
+        if ids.contains(&plan.id) {
+            return Err(anyhow!("{} is named twice, and its runs count once", plan.id))
+                .hint("run the profile that says more first; `last` is then another one");
+        }
+        ids.push(plan.id.clone());
+        let cost_ms = sized(&plan, &runs).first().and_then(|one| Some(one.bounds.cpu.as_ref()?.per_request));
+        costs.extend(cost_ms.map(|cost_ms| (cost_ms, plan.id.clone())));
+        let Some((first, all)) = &mut joined else {
+            joined = Some((plan, runs));
+            continue;
+        };
+        if !join(first, all, &plan, runs) {
+            return Err(anyhow!("{} has another server or workload than {}", plan.id, first.id))
+                .hint("ask each by itself; `evenkeel runs` lists them");
+        }
+    }
+    let (plan, runs) = joined.context("no profile is named")?;
+    if let Some(text) = disagreement(costs) {
+        out::tell(&text);
+    }
+    Ok((plan, runs, ids.join(" "), is_damaged))
 }
 
 /// Profiles count as one server's if a request cost about the same in each.
@@ -179,15 +234,15 @@ fn read(session: &Session, args: &Args, name: &str) -> Result<(PlanFile, Vec<Run
     Ok((plan, runs, stored::tell_damage(&folder)?))
 }
 
-fn found(sized: &Sized, args: &Args) -> Result<Answered, SizeError> {
+fn found(sized: &Sized, args: &Args, rate: f64) -> Result<Answered, SizeError> {
     let server = sized.server.as_ref().map_err(|error| *error)?;
     let needed = match args.servers {
-        None => server
-            .needed(args.rate, args.objective)
-            .map_err(|error| server.knows(args.rate).err().unwrap_or(error))?,
+        None => {
+            server.needed(rate, args.objective).map_err(|error| server.knows(rate).err().unwrap_or(error))?
+        }
         Some(servers) => {
-            server.knows(args.rate / f64::from(servers))?;
-            let each = server.at(args.rate / f64::from(servers))?;
+            server.knows(rate / f64::from(servers))?;
+            let each = server.at(rate / f64::from(servers))?;
             Needed { servers: u64::from(servers), each, by_range: false }
         }
     };
@@ -208,7 +263,9 @@ mod tests {
         assert_eq!(objective("p95=100ms"), Ok((Figure::P95, 0.1)));
         assert_eq!(objective("mean=2s"), Ok((Figure::Mean, 2.0)));
         assert_eq!(objective("20ms"), Ok((Figure::P95, 0.02)));
-        assert_eq!((cost("0.12/h"), rate("400")), (Ok(0.12), Ok(400.0)));
+        assert_eq!(cost("0.12/h"), Ok(0.12));
+        assert!(matches!(rate("400"), Ok(Rate::PerSecond(400.0))));
+        assert!(matches!(rate("60%"), Ok(Rate::Share(60.0))));
         for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "p95=100", "-1/h", "nan/h", "0.12/d", "inf"] {
             assert!(objective(text).is_err() && cost(text).is_err() && rate(text).is_err(), "{text}");
         }

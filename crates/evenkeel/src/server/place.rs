@@ -108,7 +108,7 @@ pub fn check_writes(
     Err(anyhow!(
         "statement {name:?} of {asked} {harm}, and {target} may have other users; the statement was not run"
     ))
-    .hint("correct it, or add --allow-writes if it may do so there (allow-writes = true in [profile] of a study file, allow-writes=yes for `study variation`), or measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump")
+    .hint("where it may do so, add --allow-writes (allow-writes = true in [profile] of a study file, allow-writes=yes for `study variation`); otherwise measure a copy: a private server by `evenkeel sandbox up NAME`, filled from a dump")
 }
 
 pub fn remote_workload(session: &Session, asked: &str, target: &Target) -> Result<Arc<dyn Workload>> {

@@ -109,8 +109,8 @@ fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
     let (more, commands) = more(sides, compared);
     let is_open = matches!(compared.verdict, Verdict::NotKnown { .. });
     let nearly = compared.comparison.as_ref().filter(|_| is_open).and_then(nearly);
-    let made_of = conditions.chain(parted).chain(carried).chain(statements).chain(nearly);
-    let lines = made_of.chain(more).chain(unlike).chain(left).chain(unfinished).collect();
+    let made_of = unlike.chain(conditions).chain(parted).chain(carried).chain(statements).chain(nearly);
+    let lines = made_of.chain(more).chain(left).chain(unfinished).collect();
     Wording { head: head(names, compared), lines, json: as_json(names, compared, &commands) }
 }
 
@@ -119,14 +119,45 @@ fn head([first, second]: [&str; 2], compared: &Compared) -> String {
         (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload",
         (figure, _) => figure.words(),
     };
-    let ratio = compared.comparison.as_ref();
-    let ratio = ratio.map(|found| format!("is {} times that of {first}", format::ratio(&found.ratio)));
-    format!(
-        "{}{}: {what} of {second} {}",
-        verdict(compared.verdict, compared.margin.share()),
-        at(&places(compared)),
-        ratio.unwrap_or_else(|| format!("beside that of {first}"))
-    )
+    let places = places(compared);
+    let mut clauses = kept_up([first, second], compared);
+    // The ratio is that of the rates at which both have a figure, and of no others.
+    clauses.extend(compared.comparison.as_ref().map(|found| {
+        let all = compared.conditions.iter().map(|condition| place(&condition.label, condition.rate_per_s));
+        let all: Vec<String> = all.filter(|place| !place.is_empty()).collect();
+        let of_all = if clauses.is_empty() || all.len() > FEW { String::new() } else { at(&all) };
+        let ratio = format::ratio(&found.ratio);
+        format!("{what} of {second} is {ratio} times that of {first}{of_all}")
+    }));
+    let verdict = verdict(compared.verdict, compared.margin.share());
+    format!("{verdict}{}: {}", at(&places), clauses.join("; "))
+}
+
+/// Which side alone carried what: a rate, or where no rate says it, more in all.
+fn kept_up([first, second]: [&str; 2], compared: &Compared) -> Vec<String> {
+    let Some(wanted) = wanted(compared.verdict) else { return Vec::new() };
+    let one = if wanted == experiment::Side::Better { second } else { first };
+    let parted = compared.parted.iter().filter(|parted| parted.side == wanted);
+    let parted: Vec<String> = parted.map(|parted| place(&parted.label, Some(parted.rate_per_s))).collect();
+    if !parted.is_empty() {
+        return vec![format!("only {one} kept up{}", at(&parted))];
+    }
+    let carried = compared.carried.iter().filter(|carried| carried.side == wanted);
+    let carried = carried.filter(|_| compared.comparison.is_none()).map(|carried| {
+        let label = if carried.label.is_empty() { String::new() } else { format!("{}: ", carried.label) };
+        let (least, most) = (format::short(carried.at_least), format::short(carried.at_most));
+        let other = if wanted == experiment::Side::Better { first } else { second };
+        format!("{label}{one} carries at least {least}/s, {other} at most {most}/s")
+    });
+    carried.collect()
+}
+
+fn wanted(verdict: Verdict) -> Option<experiment::Side> {
+    match verdict {
+        Verdict::Worse => Some(experiment::Side::Worse),
+        Verdict::Better => Some(experiment::Side::Better),
+        _ => None,
+    }
 }
 
 /// How further runs are made that would tell, in lines, and the commands alone.
@@ -201,7 +232,7 @@ fn statement(found: &Statement) -> String {
     let [first, second] = [first, second].map(|ms| format::significant(ms, 3));
     let nearly = nearly(&found.comparison).map_or_else(String::new, |why| format!("; {why}"));
     format!(
-        "{name}: {verdict}, {first} ms, then {second} ms: ratio {}{nearly}",
+        "{name}: {verdict}, response {first} ms, then {second} ms: ratio {}{nearly}",
         format::ratio(&found.comparison.ratio)
     )
 }
@@ -229,18 +260,10 @@ fn nearly(comparison: &Comparison) -> Option<String> {
 
 /// Where it is worse, or better, whatever it is elsewhere.
 fn places(compared: &Compared) -> Vec<String> {
-    let wanted = match compared.verdict {
-        Verdict::Worse => Some(experiment::Side::Worse),
-        Verdict::Better => Some(experiment::Side::Better),
-        _ => return Vec::new(),
-    };
-    let conditions = compared.conditions.iter().filter(|condition| condition.by_itself == wanted);
+    let Some(wanted) = wanted(compared.verdict) else { return Vec::new() };
+    let conditions = compared.conditions.iter().filter(|condition| condition.by_itself == Some(wanted));
     let conditions = conditions.map(|condition| place(&condition.label, condition.rate_per_s));
-    let parted = compared.parted.iter().filter(|parted| Some(parted.side) == wanted);
-    let parted = parted.map(|parted| place(&parted.label, Some(parted.rate_per_s)));
-    let carried = compared.carried.iter().filter(|carried| Some(carried.side) == wanted);
-    let carried = carried.map(|carried| carried.label.clone());
-    conditions.chain(parted).chain(carried).filter(|place| !place.is_empty()).collect()
+    conditions.filter(|place| !place.is_empty()).collect()
 }
 
 /// ` at 50, 100 and 200 requests/s`: the unit once, where there are rates alone.

@@ -17,6 +17,8 @@ const RUNS: (u32, f64, f64) = (4, 20.0, 4.0);
 const ALONE: (u32, f64, f64) = (3, STALLS_S, 4.0);
 /// The seconds of a run where a writing server may stall.
 const STALLS_S: f64 = 60.0;
+/// Minutes of a search for what a server carries: where nothing is known of it, and where it is known too little.
+const SEARCH_MIN: (u32, u32) = (5, 10);
 /// A run lasts for so many arrivals, and for so many seconds at most.
 const ARRIVALS: f64 = 150.0;
 const SECONDS_MOST: f64 = 120.0;
@@ -46,7 +48,8 @@ pub struct Narrower {
 
 impl Narrower {
     /// The stored profile's server and workload, at the rate in question alone where that is answered and a server carries it; otherwise at
-    /// rates that settle, and at that one where a server may carry it; up to the limit where the profile is far from it.
+    /// rates that settle, and at that one where a server may carry it; up to the limit where the profile is far from it, or a server may
+    /// not carry the rate.
     pub fn of(plan: &PlanFile, sized: &Sized, rate: f64, is_answered: bool) -> Self {
         let bounds = &sized.bounds;
         let lowest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::INFINITY, f64::min);
@@ -58,11 +61,13 @@ impl Narrower {
         let is_alone = is_answered && sized.server.as_ref().is_ok_and(is_carried);
         let is_open = sized.server.as_ref().is_ok_and(|server| server.knows(f64::INFINITY).is_err());
         let is_known = carried > 0.0 && carried.is_finite();
-        if !is_known || (is_open && !is_alone) {
-            let words = [kept(plan, sized), ["--within", "5m"].map(str::to_owned).to_vec()].concat();
-            let study = "evenkeel study FILE, with within = \"5m\" and no rate below [profile]";
-            let command = if plan.kind == profile::NAME { format::command(&words) } else { study.to_owned() };
-            return Self { command, seconds: 300.0 };
+        if !is_known || (is_open && !is_alone) || (!is_answered && rate > carried) {
+            let minutes = if is_known && !is_open { SEARCH_MIN.1 } else { SEARCH_MIN.0 };
+            let words = [kept(plan, sized), vec!["--within".to_owned(), format!("{minutes}m")]].concat();
+            let study =
+                format!("evenkeel study FILE, with within = \"{minutes}m\" and no rate below [profile]");
+            let command = if plan.kind == profile::NAME { format::command(&words) } else { study };
+            return Self { command, seconds: 60.0 * f64::from(minutes) };
         }
         // Nobody's server is sent what is far above all that it was seen to answer.
         let asked = (rate <= most).then_some(rate.min(2.0 * highest));

@@ -3,7 +3,7 @@
 use super::narrower::Narrower;
 use crate::format;
 use evenkeel_core::caveat::threshold::CPU_VARIES_MAX;
-use evenkeel_core::size::{Figure, LeftOut, Needed, Prediction, Server, SizeError, Sizing};
+use evenkeel_core::size::{Answer, Figure, LeftOut, Needed, Prediction, Server, SizeError, Sizing};
 use evenkeel_study::size::Sized;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -19,6 +19,8 @@ pub struct Asked<'a> {
     pub study: &'a str,
     /// Requests per second of all servers together.
     pub rate: f64,
+    /// Whether the rate is the highest that meets the objective.
+    pub is_highest: bool,
     /// Figure and time in seconds that it has to be within.
     pub objective: Option<(Figure, f64)>,
     /// How many servers there are, where that was said.
@@ -98,7 +100,7 @@ fn likely(asked: &Asked<'_>, answer: &Answers<'_>) -> Option<String> {
 pub fn next(error: &SizeError, asked: &Asked<'_>, narrower: &Narrower) -> String {
     let what = match error {
         SizeError::NotARate(_) => {
-            return "--rate must be positive, and need at most a million servers".to_owned();
+            return "give a lower --rate".to_owned();
         }
         SizeError::NothingSettled => "measure lower rates, in longer runs",
         SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
@@ -116,7 +118,8 @@ fn commands(asked: &Asked<'_>, narrower: &Narrower) -> String {
         format!(" --objective {}={}ms", word(figure), (1e6 * seconds).round() / 1e3)
     });
     let servers = asked.servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
-    let again = format!("{begin} size {} last --rate {}{servers}{objective}", asked.study, asked.rate);
+    let rate = if asked.is_highest { String::new() } else { format!(" --rate {}", asked.rate) };
+    let again = format!("{begin} size {} last{rate}{servers}{objective}", asked.study);
     format!("{command}   (takes {:.0} min)\n    {again}", (seconds / 60.0).ceil())
 }
 
@@ -127,13 +130,17 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) 
             format!(" with {} within {}", word(figure), format::time(1e3 * seconds))
         });
     let share = if *servers > 1 { format!(", {} each", format::rate(each.rate)) } else { String::new() };
-    format!(
-        "{}{wanted} ({}): {}{}{share}",
-        format::rate(asked.rate),
-        sized.workload,
-        if is_guess { "a guess: " } else { "" },
-        format::counted(usize::try_from(*servers).unwrap_or(usize::MAX), "server")
-    )
+    let servers = format::counted(usize::try_from(*servers).unwrap_or(usize::MAX), "server");
+    let guess = if is_guess { "a guess: " } else { "" };
+    let (rate, workload) = (format::rate(asked.rate), &sized.workload);
+    match asked.objective {
+        Some((figure, seconds)) if asked.is_highest => {
+            let within = format::time(1e3 * seconds);
+            format!("{} within {within} ({workload}) on {servers}: {guess}up to {rate}{share}", word(figure))
+        }
+        _ if asked.servers.is_some() => format!("{rate} ({workload}) on {servers}{share}"),
+        _ => format!("{rate}{wanted} ({workload}): {guess}{servers}{share}"),
+    }
 }
 
 fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answered) -> Vec<String> {
@@ -143,7 +150,7 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     let beside = sized.bounds.taken_percent.filter(|taken| *taken >= BESIDE_MUCH);
     let is_guess = is_off || sized.misses_stalls || beside.is_some();
     let (lowest, highest) = server.mean.range();
-    let mut lines = vec![headline(asked, sized, found, is_guess)];
+    let mut lines = vec![headline(asked, sized, found, is_guess), response(each)];
     lines.extend(found.objective(asked));
     let is_chosen = found.needed.by_range || asked.objective.is_some() && asked.servers.is_none();
     let open = server.knows(asked.rate).err().filter(|_| is_chosen);
@@ -163,12 +170,6 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     }));
     let errors_much = "a guess: measured rates are predicted from the others with large errors, see below";
     lines.extend(is_off.then(|| errors_much.to_owned()));
-    let mut response = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
-    if let Some((busy, low, high)) = each.busy {
-        let [busy, low, high] = [busy, low, high].map(|share| 100.0 * share.min(1.0));
-        let _ = write!(response, "; CPU use {busy:.0} % ({low:.0} to {high:.0})");
-    }
-    lines.push(response);
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
     if each.mean.high.is_infinite() {
@@ -196,6 +197,15 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
         lines.push(format!("a better answer:\n    {}", commands(asked, &answer.narrower)));
     }
     lines
+}
+
+fn response(each: &Answer) -> String {
+    let times = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
+    let busy = each.busy.map(|(busy, low, high)| {
+        let [busy, low, high] = [busy, low, high].map(|share| 100.0 * share.min(1.0));
+        format!("; CPU use {busy:.0} % ({low:.0} to {high:.0})")
+    });
+    times + &busy.unwrap_or_default()
 }
 
 fn statements(all: &[(String, Result<Prediction, SizeError>)]) -> Vec<String> {
@@ -366,6 +376,7 @@ mod tests {
     const ASKED: Asked<'static> = Asked {
         study: "virtual",
         rate: 400.0,
+        is_highest: false,
         objective: Some((Figure::P95, 0.03)),
         servers: None,
         cost: Some(0.12),

@@ -61,7 +61,7 @@ pub fn get_json<T: DeserializeOwned>(address: &str, path: &str, hint: &str) -> R
 // others do or leave undone.
 
 /// More clients than ever watch one process.
-const CLIENTS: usize = 16;
+const CLIENTS: usize = 256;
 /// Longest request that is read; what a scraper sends has some hundred bytes.
 const REQUEST_MAX: usize = 8 << 10;
 /// A client that says nothing, or takes nothing, for so long is left: times that a machine at its limit does not reach.

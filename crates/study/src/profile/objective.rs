@@ -25,9 +25,9 @@ pub(super) fn p95(
     let mut rising: Vec<&CellSummary> = cells.iter().filter(|cell| cell.series == series).collect();
     rising.sort_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s));
     let mut slowest = 0.0;
-    // "Up to" speaks of every measured rate below: the first without a bound ends it, unless it meets an objective in the mean. Lower
+    // "Up to" speaks of every measured rate below: the first without a bound ends it, unless it meets the objective in the mean. Lower
     // rates count by their means, since no server answers a lower load more slowly: their own bounds may be wider for want of runs.
-    let meets = |cell: &CellSummary| objective_ms.is_some_and(|objective| meets_by_runs(cell, objective));
+    let meets = |cell: &CellSummary| meets_by_runs(cell, objective_ms.unwrap_or(f64::INFINITY));
     let bounded = rising.iter().map_while(|cell| {
         let high = cell.p95_ms.high.filter(|_| carried(cell));
         if high.is_none() && !meets(cell) {

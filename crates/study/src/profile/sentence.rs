@@ -80,12 +80,9 @@ impl<'a> Findings<'a> {
         match (self.bounds.p95_below_ms.zip(self.bounds.p95_at_per_s), objective) {
             _ if !self.is_measured() => String::new(),
             (Some((_, rate)), Some(objective)) => {
-                let next = self.bounds.p95_missed_at_per_s.filter(|missed| *missed > FAR * rate);
-                let next = next.map_or_else(String::new, |missed| {
-                    format!(
-                        "; the next measured rate, {}, misses it: a longer --within narrows the gap",
-                        nearest(missed)
-                    )
+                let next = self.bounds.p95_missed_at_per_s.map_or_else(String::new, |missed| {
+                    let more = if missed > FAR * rate { ": a longer --within narrows the gap" } else { "" };
+                    format!("; at {}, the next measured rate, that is not certain{more}", nearest(missed))
                 });
                 format!("p95 stays below {objective} ms up to {} requests per second{next}", floor(rate))
             }
@@ -149,19 +146,17 @@ impl<'a> Findings<'a> {
         ];
         let mut reliable: Vec<String> =
             known.iter().filter(|(is_known, _)| *is_known).map(|(_, what)| (*what).to_owned()).collect();
-        reliable.extend(self.limit.rate.map(|rate| self.times_up_to(rate)));
+        reliable.extend(self.limit.rate.map(|rate| self.times_up_to(rate) + &self.overlooked()));
         let reliable = match reliable.as_slice() {
             [] => "Nothing is reliable yet".to_owned(),
             some => format!("Reliable: {}", listed(some)),
         };
-        let against: Vec<String> =
-            self.limit.overlooked.iter().chain(&self.limit.end).map(ToString::to_string).collect();
         let not = match &self.limit.end {
             Some(end) if self.limit.rate.is_none() => {
                 format!(". Not reliable: response times, because {} {}", end.place(), end.reason)
             }
-            _ if against.is_empty() => String::new(),
-            _ => format!(". Not reliable: response times {}", against.join("; ")),
+            Some(end) => format!(". Not reliable: response times {end}"),
+            None => String::new(),
         };
         reliable + &not + &self.left_out()
     }
@@ -171,6 +166,12 @@ impl<'a> Findings<'a> {
         let theta =
             self.limit.utilisation.map_or_else(String::new, |theta| format!(" (CPU use {theta:.0} %)"));
         format!("response times up to {} per second{highest}{theta}", nearest(rate))
+    }
+
+    /// Lower rates that are less certain than a higher one.
+    fn overlooked(&self) -> String {
+        let places: Vec<String> = self.limit.overlooked.iter().map(|one| one.place()).collect();
+        if places.is_empty() { String::new() } else { format!(", but not {}", listed(&places)) }
     }
 
     /// Which runs are not in the bounds, where some are.
@@ -267,6 +268,8 @@ impl<'a> Findings<'a> {
         })
     }
 
+    /// Other load takes CPU time, and makes requests dearer by what it does to caches: without it a server carries more than the
+    /// time alone says, so that the upper end is not known.
     fn neighbours(&self) -> String {
         let took = match self.bounds.taken_percent {
             Some(taken) if taken < NEIGHBOURS_MIN => "less than 1 %".to_owned(),
@@ -274,13 +277,11 @@ impl<'a> Findings<'a> {
             None => return String::new(),
         };
         // What overload alone says of it would contradict the missing lower bound.
-        match self.bounds.by_itself_per_s.filter(|_| self.bounds.at_least_per_s.is_some()) {
-            Some(range) => format!(
-                "; without other load, which took {took} of its CPUs, it would carry {}",
-                between(range.low, range.high)
-            ),
-            None => format!("; other load took {took} of its CPUs"),
-        }
+        let known = self.bounds.at_least_per_s.zip(self.bounds.by_itself_per_s);
+        let more =
+            known.filter(|(least, alone)| floor(alone.low) != floor(*least)).map(|(_, alone)| alone.low);
+        let alone = more.map_or_else(String::new, |low| format!("; without it, at least {}", floor(low)));
+        format!("; other load took {took} of its CPUs{alone}")
     }
 }
 

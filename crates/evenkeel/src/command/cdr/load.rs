@@ -308,7 +308,7 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
             false => "nothing was stored",
         };
         text.push_str(&format!(
-            "every record was refused: {done}; {} has the reasons: correct the layout and load the files again\n",
+            "every record was refused: {done}; {} has the reasons: correct the layout and load the files again, unless their keys are in the table already\n",
             rejects.display()
         ));
         text.extend(loaded.files.first().and_then(|file| super::layout::delimited(&file.path)));

@@ -13,8 +13,8 @@ use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
 use evenkeel_share::{
-    Address, Engine, FuseDisk, FuseFront, Handle, ListenAddress, Listening, NbdPlan, Plan, ServerConfig,
-    serve_file_systems, server_tls,
+    Address, Engine, FuseDisk, FuseError, FuseFront, Handle, ListenAddress, Listening, NbdPlan, Plan,
+    ServerConfig, serve_file_systems, server_tls,
 };
 use serde_json::json;
 use std::net::IpAddr;
@@ -129,13 +129,22 @@ impl Running {
     }
 
     pub fn stop(mut self) -> Result<ExitCode> {
-        let unmounted: Result<Vec<()>, _> = self.fuse.iter_mut().map(FuseFront::unmount).collect();
+        let unmounted: Vec<_> = self.fuse.iter_mut().map(FuseFront::unmount).collect();
         // A loop that has ended already needs no order.
         let _ = self.orders.send(Order::Stop);
         let _ = self.looping.join();
         self.engine.stop()?;
-        unmounted?;
-        write(&line(("info", "stopped", json!({})), unix_time().as_millis(), self.started.log));
+        let log = |event| write(&line(event, unix_time().as_millis(), self.started.log));
+        for error in unmounted.into_iter().filter_map(Result::err) {
+            // What was written is on the disk; whoever has the file open meets an error with the next request.
+            let FuseError::Busy(at) = error else { return Err(error.into()) };
+            log((
+                "warn",
+                "still_open",
+                json!({ "at": at, "why": "a process has the file open, and its next request fails" }),
+            ));
+        }
+        log(("info", "stopped", json!({})));
         Ok(ExitCode::SUCCESS)
     }
 }

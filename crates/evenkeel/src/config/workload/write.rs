@@ -34,9 +34,7 @@ pub fn to_toml(captured: &Captured, source: &str) -> String {
         let is_update =
             statement.sql.trim_start().get(..6).is_some_and(|verb| verb.eq_ignore_ascii_case("update"));
         let writes = match may_write(&statement.sql) {
-            true if is_update => {
-                "; it writes, but a row that has the new values already stays as it is, at less cost"
-            }
+            true if is_update => "; it writes, and costs less where a row has the new values already",
             true => "; it writes",
             false => "",
         };
