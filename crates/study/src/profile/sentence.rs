@@ -16,6 +16,8 @@ const NAMES_MAX: usize = 4;
 const WIDE: f64 = 1.4;
 /// ... and so does a rate beyond an objective, over the one that meets it.
 const FAR: f64 = 1.3;
+/// From which share of the CPUs on, percent, other load changes the answer.
+const NOTABLE: f64 = 5.0;
 
 pub(super) struct Findings<'a> {
     pub plan: &'a PlanFile,
@@ -277,10 +279,11 @@ impl<'a> Findings<'a> {
             None => return String::new(),
         };
         // What overload alone says of it would contradict the missing lower bound.
-        let known = self.bounds.at_least_per_s.zip(self.bounds.by_itself_per_s);
-        let more =
-            known.filter(|(least, alone)| floor(alone.low) != floor(*least)).map(|(_, alone)| alone.low);
-        let alone = more.map_or_else(String::new, |low| format!("; without it, at least {}", floor(low)));
+        let is_notable = self.bounds.taken_percent.is_some_and(|taken| taken >= NOTABLE);
+        let known = self.bounds.at_least_per_s.zip(self.bounds.by_itself_per_s).filter(|_| is_notable);
+        let alone =
+            known.map(|(least, alone)| format!("; without it, at least {}", floor(alone.low.max(least))));
+        let alone = alone.unwrap_or_default();
         format!("; other load took {took} of its CPUs{alone}")
     }
 }
