@@ -2,7 +2,7 @@
 
 use crate::progress::Mode;
 use crate::table::Look;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_os::terminal::size;
 use std::io::IsTerminal;
 use std::path::PathBuf;

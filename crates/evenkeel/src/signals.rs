@@ -1,7 +1,7 @@
 //! Signals that ask to stop, and the exit code that shells know each by.
 
 use anyhow::{Context, Result};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};

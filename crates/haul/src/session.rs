@@ -1,6 +1,6 @@
 //! What every connection needs that outlives a statement, whatever the server's own settings are.
 
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -33,4 +33,3 @@ pub use cpu::{Cgroup, CpuReading, CpuSet, CpuUse, Domain};
 pub use error::SenseError;
 pub use machine::Machine;
 pub use sampler::{Sampler, Schedule, SensePlan, SenseRecord, SenseSample};
-pub use waits as switches;

@@ -1,7 +1,7 @@
 //! A table is built anew in place by the server, so that its rows and indexes lie in the order of their keys.
 
 use crate::server::{Control, Rows, Target, TargetError, literal, quoted};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use serde::Serialize;
 
 pub struct Relayout<'a> {

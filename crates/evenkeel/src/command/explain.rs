@@ -8,7 +8,7 @@ use crate::table;
 use anyhow::Result;
 use evenkeel_lab::explain::{Effort, Refused, explain};
 use evenkeel_lab::workload::catalog;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target};
 use evenkeel_study::profile::{StudyError, plan_record};
 use evenkeel_study::store::format::StatementPlanRecord;

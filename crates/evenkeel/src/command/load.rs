@@ -15,8 +15,8 @@ use evenkeel_core::random::Seed;
 use evenkeel_lab::data::Stamp;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_lab::workload::Workload;
+use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
-use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Capacity, Control, Target, capacity};
 use evenkeel_study::profile::{
     StudyEvent, announcement, load_caveats, outlived, prepared_statements, writes,

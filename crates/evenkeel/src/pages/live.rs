@@ -2,7 +2,7 @@
 
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::pages::{IndexLayout, IndexName, Names, Tablespace, holder, read};
 use evenkeel_site::server::{Control, Local, Target, TargetError};
 use std::path::{Path, PathBuf};

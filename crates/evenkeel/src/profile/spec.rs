@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use clap::Parser;
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
     use evenkeel_study::profile::settings;
     use evenkeel_study::store::format::ResetRecord;
 

@@ -10,7 +10,7 @@ use evenkeel_lab::data;
 use evenkeel_lab::data::dvdstore::Size;
 use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{DataError, DataProgress, DataSet, DataSpec, Stamp, Via, dvdstore};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::Target;
 
 const EBS_DEFAULT: u32 = 10;

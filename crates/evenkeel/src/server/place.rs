@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
 use evenkeel_lab::workload::user::ColumnReader;
 use evenkeel_lab::workload::{self, Database, Workload, sql};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::{self, DiskLimit, SandboxEvent, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use std::path::{Path, PathBuf};

@@ -163,7 +163,7 @@ pub fn view<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
     use evenkeel_study::harness::keep;
     use evenkeel_study::throttling::fixture;
 

@@ -9,7 +9,7 @@ use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
 use evenkeel_sense::cpu::{CpuReading, CpuUse};
 use evenkeel_sense::memory::MemoryBounds;
 use evenkeel_sense::pressure::Stalled;
-use evenkeel_sense::switches::SwitchesReading;
+use evenkeel_sense::waits::SwitchesReading;
 use evenkeel_sense::{Cgroup, Domain, memory, pressure};
 
 /// Reading context switches takes one file for each thread. It may take one part in so many of the time.

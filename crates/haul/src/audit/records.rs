@@ -10,7 +10,7 @@ use crate::input::Identity;
 use crate::keys::{Place, Seen};
 use crate::layout::LayoutFile;
 use crate::{HaulError, input, keys};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_wire::record::Layout;
 use std::path::PathBuf;
 use std::sync::Arc;

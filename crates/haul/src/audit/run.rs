@@ -12,7 +12,7 @@ use crate::dispatch::Day;
 use crate::input::Identity;
 use crate::layout::LayoutFile;
 use crate::{HaulError, Progress, Step, input, keys, locked, refused, table};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -8,7 +8,7 @@ use crate::input::{Identity, Opened};
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
 use crate::{HaulError, Progress, Step, input, keys};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use crate::keys::Seen;
 use crate::layout::LayoutFile;
 pub(crate) use block::{Context, Converted, tidy, write_reject};
 pub use block::{Progress, Step, Tally};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 pub use job::{Duplicates, Job};
 pub use output::Done;
 use pool::Work;
@@ -71,7 +71,7 @@ mod tests {
     use crate::input::list;
     use crate::layout::{self, LayoutFile};
     use crate::{HaulError, Step};
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
     use std::collections::BTreeMap;
     use std::fs;
     use std::io::Write;

@@ -2,7 +2,7 @@
 
 use crate::blocks::Blocks;
 use crate::{HaulError, locked};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -5,7 +5,7 @@ use super::line;
 use super::line::{Checksum, Exported, ExportedFile};
 use crate::table::{Found, quoted};
 use crate::{HaulError, Refused, refused};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
 use serde::Serialize;
 use std::fs::File;

@@ -5,7 +5,7 @@ use super::{check, line};
 use crate::audit::{named, no_table};
 use crate::table::{Found, literal, quoted};
 use crate::{HaulError, Progress, Step, locked, refused};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fs::File;
 use std::os::fd::AsFd;

@@ -10,7 +10,7 @@ use crate::convert::{Duplicates, Tally};
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
 use crate::{HaulError, Progress, Step, dispatch, locked, session};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, quoted};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

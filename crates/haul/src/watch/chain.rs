@@ -7,7 +7,7 @@ use crate::layout::LayoutFile;
 use crate::load::{Check, Job, Loaded, Options};
 use crate::table::Table;
 use crate::{HaulError, Progress, dispatch, refused, session};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;

@@ -7,8 +7,8 @@ use super::stamp::{DataSpec, Stamp, State, Via, database_of};
 use super::stream::Content;
 use super::tpcw::Date;
 use super::{session, ways};
+use evenkeel_os::Stop;
 use evenkeel_os::clock;
-use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::fmt::Display;
 

@@ -3,7 +3,7 @@
 use super::schema::Indexes;
 use super::set::Table;
 use super::stream::Content;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -5,8 +5,8 @@ use crate::workload::sql::Purpose;
 use crate::workload::{Parameters, Reply, Statement, Workload, sql};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
+use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_os::stop::Stop;
 use evenkeel_site::server::Control;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
 //! Loads that begin at the same instant, on several servers.
 
 use evenkeel_core::Nanos;
+use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
-use evenkeel_os::stop::Stop;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 

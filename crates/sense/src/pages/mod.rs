@@ -103,7 +103,7 @@ impl PageKind {
 mod tests {
     use super::{Fault, PageKind, PagesError, Tablespace, read};
     use evenkeel_core::random::Seed;
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
     use std::fs;
 
     const SIZE: usize = 4 << 10;

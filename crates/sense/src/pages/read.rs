@@ -6,7 +6,7 @@ use super::tally::{Broken, IndexLayout, LEVELS_MAX, Level, Levels, RangeCost, Ta
 use super::walk::{Links, NO_LEVEL};
 use super::whole::{NOBODY, Page, is_copy};
 use super::{PageKind, walk};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::path::Path;
 

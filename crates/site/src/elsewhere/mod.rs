@@ -21,7 +21,7 @@ use command::Running;
 pub use error::ElsewhereError;
 use evenkeel_core::Nanos;
 use evenkeel_os::Background;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::far::boot_id;
 use evenkeel_sense::sampler::{SenseRecord, SenseSample};
 pub use line::{Cpu, Disk, Header, LINES, Line, Reading, Server};

@@ -8,7 +8,7 @@ use super::lifecycle::Sandbox;
 use super::paths::{Paths, all};
 use super::record::{Record, server_with};
 use super::{Lifetime, SandboxError, SandboxEvent, SandboxSpec};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;

@@ -5,7 +5,7 @@ use super::sentry::{AtStop, Cut, Line, Sentry};
 use super::session::{EachRow, Outcome, Session, SessionError};
 use super::{ServerVersion, Target, TargetError};
 use evenkeel_core::Nanos;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_wire::{Parameter, ProtocolError, Row};
 use std::collections::BTreeMap;
 use std::io::{self, Read};

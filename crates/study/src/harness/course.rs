@@ -3,7 +3,7 @@
 use crate::store::Attempt;
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::Disturbance;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 
 /// What is measured run by run: a published study by its plan, a profile by its cells. It keeps its runs itself.
 pub trait Course {

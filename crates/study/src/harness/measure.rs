@@ -6,8 +6,8 @@ use super::study::{Event, Notify, Order, Study};
 use crate::store::{Attempt, StoreError, StudyFolder, add};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
+use evenkeel_os::Stop;
 use evenkeel_os::clock::unix_time;
-use evenkeel_os::stop::Stop;
 
 /// More runs of a part than anybody waits for: such a plan was edited.
 const RUNS_MAX: usize = 100_000;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::store::{Attempt, StoreError, StudyFolder};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 
 /// Whether work that is shared by more workers ends sooner.
 struct Workers {

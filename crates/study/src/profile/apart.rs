@@ -13,7 +13,7 @@ use evenkeel_core::rates::RatePlan;
 use evenkeel_lab::explain::{Effort, PlanReport};
 use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_site::server::{Control, Target, capacity};
 use std::collections::BTreeSet;

@@ -7,7 +7,7 @@ use evenkeel_core::caveat::Caveat;
 use evenkeel_lab::data::{Stamp, tables_size};
 use evenkeel_lab::explain::{Effort, ExplainError, PlanReport, PlanRow, explain};
 use evenkeel_lab::workload::Workload;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::machine::Machine;
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;

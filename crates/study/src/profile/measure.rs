@@ -17,8 +17,8 @@ use evenkeel_lab::load::{
     self, ArrivalPlan, LoadPlan, LoadProgress, LoadResult, PartsPlan, SessionPolicy, Together,
 };
 use evenkeel_lab::workload::Workload;
+use evenkeel_os::Stop;
 use evenkeel_os::clock::{Clock, unix_time};
-use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::CpuUse;
 use evenkeel_sense::sampler::SenseSample;
 use evenkeel_site::elsewhere;

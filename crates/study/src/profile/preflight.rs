@@ -8,7 +8,7 @@ use evenkeel_core::rates::{GENTLE_START, RatePlan};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::workload::sql::control;
 use evenkeel_lab::workload::{Statement, Workload};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Needs, Problem, Target, TargetError, capacity, preflight};
 
 /// Refuses a server that cannot carry the sessions, statements or writes of the runs; returns what only

@@ -11,8 +11,8 @@ use crate::store::{StoreError, StudyFolder};
 use evenkeel_core::Nanos;
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
 use evenkeel_lab::load::Written;
+use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_os::stop::Stop;
 use std::collections::VecDeque;
 
 /// What a run costs besides its load: server up and down, on a small machine. Only for the time that is told.

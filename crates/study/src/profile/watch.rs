@@ -6,8 +6,8 @@
 use super::figures::estimate;
 use crate::store::format::{EstimateRecord, GaugeRecord};
 use evenkeel_core::Nanos;
+use evenkeel_os::Stop;
 use evenkeel_os::clock::{Clock, monotonic};
-use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::{Affinity, CpuSet};
 use evenkeel_sense::sampler::Schedule;
 use evenkeel_sense::status::{StatusReading, StatusUse, gauges_looked_at};

@@ -10,7 +10,7 @@ use evenkeel_lab::load::{ArrivalPlan, LoadError, LoadPhase, LoadPlan, LoadResult
 use evenkeel_lab::workload::user::UserWorkload;
 use evenkeel_lab::workload::{Database, Workload};
 use evenkeel_lab::{load, workload};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::sync::Arc;
 

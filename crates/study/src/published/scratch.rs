@@ -4,7 +4,7 @@ use super::program::Program;
 use super::setting::{Numbers, setting};
 use super::{PublishedError, Result, While};
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use serde::de::DeserializeOwned;

@@ -11,8 +11,8 @@ use crate::published::{
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{LoadPlan, LoadResult};
+use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_os::stop::Stop;
 use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_sense::status::{StatusReading, StatusUse};

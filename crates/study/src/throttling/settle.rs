@@ -13,7 +13,7 @@ use super::record::Settle;
 use crate::published::{PublishedError, Result, Tick};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{self, LoadPlan, LoadResult};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use std::time::Duration;
 
 /// The guard is asked for its ticks this often.

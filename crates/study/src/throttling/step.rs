@@ -6,8 +6,8 @@ use crate::harness::{Run, Series};
 use crate::published::{PublishedError, Result, Tick, begun};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::{LoadError, LoadPlan, LoadResult};
+use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_os::stop::Stop;
 use std::time::Duration;
 
 /// A load, and when it started on the common clock.

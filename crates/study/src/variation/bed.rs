@@ -266,7 +266,7 @@ impl Standing {
     }
 
     fn look(&mut self, target: &Target) -> Result<()> {
-        let stop = evenkeel_os::stop::Stop::default();
+        let stop = evenkeel_os::Stop::default();
         let plans = self.server.plans(self.workload.as_ref(), &stop)?;
         self.notes.insert(PLAN, shapes(&plans));
         let tables = crate::profile::tables(self.workload.as_ref());

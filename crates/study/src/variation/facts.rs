@@ -5,8 +5,8 @@ use super::pages::IndexPages;
 use crate::published::{PublishedError, Result};
 use crate::store::format::ServerRecord;
 use evenkeel_core::why::{Compared, Facts};
+use evenkeel_os::Stop;
 use evenkeel_os::clock::unix_time;
-use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target, TargetError, literal, quoted};
 use std::collections::BTreeMap;
 

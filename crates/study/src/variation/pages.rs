@@ -2,7 +2,7 @@
 
 use evenkeel_core::reads::{reads_at_once, reads_one_by_one};
 use evenkeel_lab::explain::{IndexSize, PlanReport, touched};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::pages::{IndexLayout, Names, PagesError, Tablespace, read};
 use evenkeel_site::server::Control;
 use serde::{Deserialize, Serialize};

@@ -13,7 +13,7 @@ use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Together};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use std::sync::Arc;
 use std::thread;
 

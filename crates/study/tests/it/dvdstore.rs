@@ -11,7 +11,7 @@ use evenkeel_lab::data::{DataError, DataSpec, Stamp, Via, check, populate, remov
 use evenkeel_lab::explain::Executor;
 use evenkeel_lab::load::{ArrivalPlan, LoadPlan, LoadProgress, LoadResult, Protocol, run};
 use evenkeel_lab::workload::{Parameters, Workload, find};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Control, Target};
 use evenkeel_study::profile::orders_per_minute;

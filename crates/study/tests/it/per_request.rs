@@ -7,7 +7,7 @@ use super::study::{folder, measure, spec};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_lab::load::{PartsPlan, Protocol, SessionPolicy};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Address, Control, Target};
 use evenkeel_study::profile::{Reset, ServerSpec, StudySpec, server_measures};

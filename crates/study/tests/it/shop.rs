@@ -4,7 +4,7 @@ use crate::sandbox::server;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::data::tpcw::{Date, Scale};
 use evenkeel_lab::data::{DataSpec, Via, populate};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Control, Target};
 use std::sync::{Arc, Mutex, PoisonError, Weak};

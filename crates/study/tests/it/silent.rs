@@ -5,7 +5,7 @@ use super::study::{folder, measure, spec};
 use evenkeel_core::Nanos;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_lab::load::LoadPhase;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::{ProcessId, Sandbox};
 use evenkeel_site::server::{Control, Target, TargetError};
 use evenkeel_study::profile::{self, Reset, ServerSpec, StudyError, StudyEvent, StudySpec};

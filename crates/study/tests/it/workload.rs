@@ -8,7 +8,7 @@ use evenkeel_lab::workload::user::{
     ColumnReader as _, Definition, Generator, ParameterDefinitions, StatementDefinition, UserWorkload,
 };
 use evenkeel_lab::workload::{Class, Client, Parameters, Value, Workload, catalog, find};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::server::Control;
 use std::collections::BTreeMap;
 

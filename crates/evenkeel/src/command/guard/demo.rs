@@ -14,7 +14,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, Protocol, SessionPolicy};
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Address, Control, Target};
 use std::path::PathBuf;

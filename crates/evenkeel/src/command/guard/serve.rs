@@ -7,7 +7,7 @@ use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::Handle;
 use evenkeel_guard::snapshot::Snapshot;
-use evenkeel_os::latest::Latest;
+use evenkeel_os::Latest;
 use evenkeel_site::server::{self, Control, Target, TargetError};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 use crate::failure::WithHint;
 use crate::pages::{read_live, table_of};
 use anyhow::{Result, anyhow};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::pages::IndexLayout;
 use evenkeel_site::server::Target;
 use serde::Serialize;

@@ -8,8 +8,8 @@ use crate::share::serve;
 use crate::view::http::Server;
 use crate::view::log::{Form, line};
 use anyhow::{Context, Result, anyhow};
+use evenkeel_os::Latest;
 use evenkeel_os::clock::{Clock, unix_time};
-use evenkeel_os::latest::Latest;
 use evenkeel_share::control::{Loop, Order, Settings};
 use evenkeel_share::event::{Event, Listener};
 use evenkeel_share::{

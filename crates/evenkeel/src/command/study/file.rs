@@ -245,7 +245,7 @@ fn finish(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
 
     #[test]
     fn the_plan_names_private_servers_as_they_are_called() {

@@ -181,7 +181,7 @@ fn check_file(args: &Args, file: &str) -> Result<()> {
 mod tests {
     use super::*;
     use clap::Parser;
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
     use evenkeel_study::harness::Part;
     use serde_json::Value;
 

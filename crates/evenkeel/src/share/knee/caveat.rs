@@ -8,7 +8,7 @@ use evenkeel_core::caveat::{ALLOCATED_LEAST, Caveat, READ_LEAST_S, READS_MIN, Se
 use evenkeel_core::histogram::Histogram;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::knee::Point;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_share::Handle;
 
 const THREADS: u32 = 16;

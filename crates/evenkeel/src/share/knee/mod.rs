@@ -23,7 +23,7 @@ mod tests {
     use evenkeel_core::random::Seed;
     use evenkeel_core::share::Costs;
     use evenkeel_core::share::knee::{Point, judge};
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
     use evenkeel_share::{Answer, Backing, DiskPlan, Ended, Engine, Errno, Plan, Work};
     use serde_json::{Value, json as object};
     use std::io;

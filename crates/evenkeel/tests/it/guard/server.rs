@@ -3,7 +3,7 @@
 pub use crate::cli::eventually;
 use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::{Address, Guard, Plan};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use crate::workload::Value;
 use crate::workload::sql::{normal, parse};
 use crate::workload::user::ParameterDefinitions;
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read};
 

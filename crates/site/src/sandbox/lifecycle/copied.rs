@@ -4,8 +4,8 @@ use crate::copy::Snapshot;
 use crate::sandbox::paths::Paths;
 use crate::sandbox::record::{ProcessId, Record, new_password};
 use crate::sandbox::{Events, SandboxError, SandboxEvent, SandboxSpec};
+use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_os::stop::Stop;
 use std::time::Duration;
 
 /// Copies the data of the sandbox that is to be like, which must be stopped. They appear whole or not at all.

@@ -17,7 +17,7 @@ use crate::sandbox::startup::Startup;
 use crate::sandbox::{CpuSet, DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, startup};
 use crate::server::ServerVersion;
 use copied::{copy_data, load_stopped, password};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::cpu::Domain;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -3,8 +3,8 @@
 
 use super::StudyError;
 use evenkeel_os::Birth;
+use evenkeel_os::Stop;
 use evenkeel_os::process::{has_ended, signal_group};
-use evenkeel_os::stop::Stop;
 use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
 use std::io;

@@ -7,7 +7,7 @@
 use crate::profile::event::StudyError;
 use crate::profile::{Notify, StudyEvent, tell_sandbox};
 use crate::store::StoreError;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::copy::Snapshot;
 use evenkeel_site::sandbox::{self, SandboxError};
 use std::path::{Path, PathBuf};

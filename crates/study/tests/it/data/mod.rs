@@ -6,7 +6,7 @@ use evenkeel_lab::data::tpcw::{self, Date, Scale};
 use evenkeel_lab::data::{
     DataError, DataProgress, DataSpec, Stamp, Table, Via, check, populate, remove, tables_size, verify,
 };
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Control, Target};

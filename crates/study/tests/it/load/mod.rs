@@ -13,7 +13,7 @@ use evenkeel_lab::load::{
     ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, LoadResult, Protocol, SessionPolicy, run,
 };
 use evenkeel_lab::workload::{Client, Parameters, Reply, Statement, Value, Workload};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::Sandbox;
 use evenkeel_site::server::{Control, Target};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What is left when evenkeel is killed: nothing.
 
 use super::{eventually, is_alive, spec, up, value};
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::{Lifetime, Sandbox, SandboxEvent, SandboxSpec};
 use std::fs;
 use std::path::PathBuf;

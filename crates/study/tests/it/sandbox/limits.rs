@@ -2,7 +2,7 @@
 
 use super::{failure, spec, up, value};
 use crate::left_out::left_out;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_sense::cpu::Domain;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, Failure, Sandbox, SandboxError, SandboxSpec};
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ mod crash;
 mod limits;
 
 use evenkeel_core::Nanos;
+use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_os::stop::Stop;
 use evenkeel_site::copy::Snapshot;
 use evenkeel_site::sandbox::{
     self, Failure, Lifetime, ProcessId, Sandbox, SandboxError, SandboxEvent, SandboxSpec, State,

@@ -11,7 +11,7 @@ use evenkeel_lab::data::tpcw::Scale;
 use evenkeel_lab::data::{DataSpec, Via};
 use evenkeel_lab::load::{Protocol, SessionPolicy};
 use evenkeel_lab::workload;
-use evenkeel_os::stop::Stop;
+use evenkeel_os::Stop;
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_study::profile::{
     self, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudyEvent, StudySpec,

@@ -9,8 +9,8 @@ use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::share::UNIT_BYTES;
 use evenkeel_core::share::knee::RISE_MOST;
 use evenkeel_core::share::knee::costs::{Estimate, cost, mean};
+use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_os::stop::Stop;
 use evenkeel_share::Handle;
 
 const DEPTH_LEAST: u32 = 4;

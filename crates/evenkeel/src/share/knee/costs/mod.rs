@@ -143,7 +143,7 @@ mod tests {
     use evenkeel_core::Nanos;
     use evenkeel_core::random::Seed;
     use evenkeel_core::share::{ArrayPlan, Cache, Cost, Costs, Io, Service};
-    use evenkeel_os::stop::Stop;
+    use evenkeel_os::Stop;
     use evenkeel_share::backing::simulated::{self, Simulated};
     use evenkeel_share::backing::{FileBacking, FileOptions};
     use evenkeel_share::{DiskPlan, Engine, Plan};
