@@ -36,19 +36,26 @@ pub struct Args {
     /// The study that is exported
     #[command(flatten)]
     pub study: StoredArgs,
-    /// CSV of cells or of runs, or JSON
-    #[arg(long, short, value_enum, default_value_t = Format::Cells)]
-    pub format: Format,
+    /// CSV of cells or of runs, or JSON [default: json where --to ends with .json, else cells]
+    #[arg(long, short, value_enum)]
+    pub format: Option<Format>,
     /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
+}
+
+impl Args {
+    fn format(&self) -> Format {
+        let is_json = self.to.as_ref().and_then(|to| to.extension()).is_some_and(|end| end == "json");
+        self.format.unwrap_or(if is_json { Format::Json } else { Format::Cells })
+    }
 }
 
 /// Writes the export to a file or to standard output.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = args.study.path(session)?;
     if let Some((plan, runs)) = stored_published(&path)? {
-        let text = published::view(session, &plan, &runs, |view: &Published<'_>| match args.format {
+        let text = published::view(session, &plan, &runs, |view: &Published<'_>| match args.format() {
             Format::Cells => cells_csv(view),
             Format::Runs => runs_csv(view),
             Format::Json => format!("{:#}\n", results(view)),
@@ -59,7 +66,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let folder = StudyFolder::open(&path)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     let summary = profile::summarise(&plan, &runs);
-    let text = match args.format {
+    let text = match args.format() {
         Format::Cells => export::cells(&plan, &summary),
         Format::Runs => export::runs(&plan, &runs),
         Format::Json => export::json(&plan, &folder.manifest()?, &summary, &runs)?,

@@ -37,7 +37,9 @@ const MONTH_S: f64 = 31.0 * 86_400.0;
 /// A setting whose numbers can be checked.
 pub trait Numbers {
     /// Those that decide how a run is made.
-    fn numbers(&self) -> Vec<Number>;
+    fn numbers(&self) -> Vec<Number> {
+        Vec::new()
+    }
 }
 
 /// What a plan says of a study's own setting.
