@@ -14,7 +14,7 @@ mod model;
 mod sizing;
 
 use crate::caveat::threshold::RUNS_MIN;
-use crate::statistics::{CONFIDENCE, Sample, student_quantile};
+use crate::statistics::{CONFIDENCE, Sample, halved, student_quantile};
 pub use model::{Ends, Figure, Measured};
 pub use sizing::{LeftOut, Prediction, SizeError, Sizing};
 
@@ -116,6 +116,20 @@ impl Server {
     pub fn certain(&self) -> f64 {
         let (lowest, highest) = self.mean.range();
         self.mean.ends().at_least.map_or(highest, |least| least.max(lowest))
+    }
+
+    /// The highest rate of one server that meets the objective, from the top of what the profile says anything of; `None` where not even
+    /// the lowest measured rate does for certain.
+    pub fn highest(&self, (figure, wanted): (Figure, f64)) -> Option<f64> {
+        let lowest = self.mean.range().0;
+        let fits = |rate: f64| self.at(rate).is_ok_and(|each| each.of(figure).high <= wanted);
+        let (mut fitting, mut beyond) =
+            (self.mean.ends().at_most.unwrap_or(NEAR * self.mean.range().1), f64::INFINITY);
+        while !fits(fitting) {
+            (fitting > lowest).then_some(())?;
+            (fitting, beyond) = ((FEWER * fitting).max(lowest), fitting);
+        }
+        Some(if beyond.is_finite() { halved(fitting, beyond, fits) } else { fitting })
     }
 
     /// The fewest servers of which each more likely than not meets the objective; `None` where none do at the rates that were measured.

@@ -154,11 +154,11 @@ impl fmt::Display for SizeError {
             }
             Self::Saturates { rate, at_most: None } => write!(
                 out,
-                "one server hardly carries {rate:.0} requests/s: response times rise too steeply in this profile, though its bounds leave it open"
+                "one server hardly carries {rate:.0} requests/s: by how its response times rise, though its bounds leave it open"
             ),
             Self::OutOfReach { objective, least, rate } => write!(
                 out,
-                "no number of servers meets {:.1} ms for certain: even at {rate:.1} requests/s, the lowest measured rate, it may be {:.1} ms",
+                "{:.1} ms is not certain with any number of servers: even at {rate:.1} requests/s, the lowest measured rate, it may be {:.1} ms",
                 1e3 * objective,
                 1e3 * least
             ),

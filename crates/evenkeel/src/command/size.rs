@@ -19,8 +19,6 @@ use std::process::ExitCode;
 
 /// CPU costs of a request that differ by this factor are hardly of the same server.
 const COSTS_APART: f64 = 1.25;
-/// A load for so many servers is shared to one part in a thousand of what each takes.
-const MANY: f64 = 1_000.0;
 
 /// Flags of `evenkeel size`.
 #[derive(Debug, clap::Args)]
@@ -83,6 +81,15 @@ fn rate(text: &str) -> Result<Rate, String> {
     is_rate.then(|| unit(rate)).ok_or_else(|| "above 0 and at most 1,000,000,000 is needed".to_owned())
 }
 
+impl Rate {
+    fn words(self) -> String {
+        match self {
+            Self::PerSecond(rate) => rate.to_string(),
+            Self::Share(percent) => format!("{percent}%"),
+        }
+    }
+}
+
 /// In three digits.
 fn short(rate: f64) -> f64 {
     floor(rate).parse().unwrap_or(rate)
@@ -100,34 +107,15 @@ fn wanted(all: &[Sized], args: &Args) -> Result<f64> {
     let servers = f64::from(args.servers.unwrap_or(1));
     Ok(match (args.rate, &one.server) {
         (Some(Rate::PerSecond(rate)), _) => rate,
-        (Some(Rate::Share(percent)), Ok(server)) => short(percent / 100.0 * server.certain()),
-        // Of very many servers each has the highest rate.
-        (None, Ok(server)) => match server.needed(MANY * server.certain(), args.objective) {
-            Ok(needed) => servers * short(needed.each.rate),
-            // It is refused for the same reason at the rate that is surest.
-            Err(_) => servers * server.mean.range().0,
-        },
-        // It is refused for another reason.
-        (_, Err(_)) => 1.0,
+        (Some(Rate::Share(percent)), Ok(server)) => servers * short(percent / 100.0 * server.certain()),
+        // Where none does, the lowest is refused with the reason.
+        (None, Ok(server)) => {
+            let highest = args.objective.and_then(|objective| server.highest(objective));
+            servers * highest.map_or(server.mean.range().0, short)
+        }
+        // It is refused, whatever the rate.
+        (_, Err(_)) => servers,
     })
-}
-
-fn objective(text: &str) -> Result<(Figure, f64), String> {
-    let (figure, time) = text.split_once('=').unwrap_or(("p95", text));
-    let figure = match figure {
-        "p95" => Figure::P95,
-        "mean" => Figure::Mean,
-        _ => return Err(format!("{figure} is neither p95 nor mean")),
-    };
-    let time = units::positive(time, "--objective").map_err(|error| format!("{error:#}"))?;
-    Ok((figure, time.as_secs_f64()))
-}
-
-fn cost(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix("/h").ok_or("write the cost per hour, for example 0.12/h")?;
-    let per_hour: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
-    let is_cost = (0.0..=1e12).contains(&per_hour);
-    is_cost.then_some(per_hour).ok_or_else(|| "the cost must be 0 or more".to_owned())
 }
 
 /// Prints what a load needs.
@@ -149,7 +137,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let asked = Asked {
         study: &ids,
         rate: wanted,
-        is_highest: args.rate.is_none(),
+        words: args.rate.map(|rate| rate.words()),
         objective: args.objective,
         servers: args.servers,
         cost: args.cost,
@@ -269,6 +257,29 @@ mod tests {
         for text in ["p95", "p99=1s", "p95=0ms", "p95=fast", "p95=100", "-1/h", "nan/h", "0.12/d", "inf"] {
             assert!(objective(text).is_err() && cost(text).is_err() && rate(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_share_is_of_what_each_server_carries_and_an_objective_alone_asks_for_the_highest_rate() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: Args,
+        }
+        let profile = VirtualProfile::of_one_cpu(&[0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.3]);
+        let (plan, runs) = profile.play(Seed(1)).unwrap();
+        let all = sized(&plan, &runs);
+        let asked = |text: &str| {
+            let line = <Line as clap::Parser>::parse_from(format!("size {text}").split(' '));
+            wanted(&all, &line.args).unwrap()
+        };
+        let server = all[0].server.as_ref().unwrap();
+        assert_eq!(asked("--rate 50% --servers 4"), 4.0 * short(0.5 * server.certain()));
+        let highest = asked("--objective p95=30ms");
+        let p95 = |rate: f64| server.at(rate).map_or(f64::INFINITY, |each| each.p95.high);
+        assert!(p95(highest) <= 0.03 && p95(1.02 * highest) > 0.03, "{highest}");
+        assert_eq!(asked("--objective p95=30ms --servers 2"), 2.0 * highest);
+        assert_eq!(asked("--objective p95=1ms"), server.mean.range().0, "it is refused there");
     }
 
     #[test]

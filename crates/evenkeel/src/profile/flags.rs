@@ -32,10 +32,10 @@ Examples:
 
 A TIME is written as 500ms, 8s, 10m or 1h.
 
-The first line says what the server carries at least and at most (95 % confidence), and what it would carry \
-without its neighbours on the machine. The second line has the rate up to which p95 stays below a time: that of \
---objective, or p95 at the knee, if it has an upper bound there. The knee is the carried rate with the most throughput \
-for its mean response time. The third line has the CPU time of a request, the fourth says what is reliable. \
+The first line says what the server carries at least and at most (95 % confidence), and, where other load \
+took 5 % of its CPUs or more, what it would carry at least without it. The second line has the rate up to which p95 stays below a time: that of \
+--objective, or p95 at the knee, if it has an upper bound there. Beyond the knee, response time grows faster \
+than throughput. The third line has the CPU time of a request, the fourth says what is reliable. \
 Runs are chosen one by one: for the bounds, and at 0.2 to 0.8 of what the server carries for the curve. Runs whose \
 verdict depends on how late the load generator was are left out of the bounds and named.
 

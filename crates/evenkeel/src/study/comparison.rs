@@ -35,8 +35,8 @@ const UNIT: &str = " requests/s";
 /// Further runs that take longer than this, in seconds, are not proposed.
 const LONG_S: f64 = 3_600.0;
 
-/// Compares two sides by this figure, or by the first of [`FIGURES`] that both tell, with a line for each of the others: then one that
-/// is worse makes the whole worse.
+/// Compares two sides by this figure, or by the first of [`FIGURES`] that both tell, one that is worse before the others, with a line for
+/// each of these.
 ///
 /// # Errors
 /// They have nothing in common that could be compared.
@@ -49,7 +49,10 @@ pub fn of_two(
     let by = |figure: Figure| compare(sides[0], sides[1], figure, margin);
     let Some(figure) = of else {
         let (found, errors): (Vec<_>, Vec<_>) = FIGURES.into_iter().map(by).partition(Result::is_ok);
-        let mut found = found.into_iter().flatten();
+        let mut found: Vec<Compared> = found.into_iter().flatten().collect();
+        // One that is worse makes the whole worse.
+        found.sort_by_key(|one| one.verdict != Verdict::Worse);
+        let mut found = found.into_iter();
         let Some(first) = found.next() else {
             // That there is no rate in common says what to do.
             let mut errors: Vec<CompareError> = errors.into_iter().filter_map(Result::err).collect();
@@ -57,14 +60,13 @@ pub fn of_two(
         };
         let mut told = told(sides, names, &first);
         let others: Vec<Compared> = found.collect();
-        let is_worse = others.iter().any(|other| other.verdict == Verdict::Worse);
         let also = others.iter().flat_map(|other| {
             let left = other.left_out.iter().filter(|left| !first.left_out.contains(left));
             let left = left.map(|left| format!("  left out: {left}"));
             std::iter::once(format!("also {}", head(names, other))).chain(left)
         });
         told.lines.splice(0..0, also);
-        return Ok((told, if is_worse { Verdict::Worse } else { first.verdict }));
+        return Ok((told, first.verdict));
     };
     let found = by(figure)?;
     Ok((told(sides, names, &found), found.verdict))
@@ -125,11 +127,13 @@ fn head([first, second]: [&str; 2], compared: &Compared) -> String {
     clauses.extend(compared.comparison.as_ref().map(|found| {
         let all = compared.conditions.iter().map(|condition| place(&condition.label, condition.rate_per_s));
         let all: Vec<String> = all.filter(|place| !place.is_empty()).collect();
-        let of_all = if clauses.is_empty() || all.len() > FEW { String::new() } else { at(&all) };
+        let of_all = if places == all || all.len() > FEW { String::new() } else { at(&all) };
         let ratio = format::ratio(&found.ratio);
         format!("{what} of {second} is {ratio} times that of {first}{of_all}")
     }));
     let verdict = verdict(compared.verdict, compared.margin.share());
+    // Without a figure of both, what was left out says why.
+    clauses.extend(compared.left_out.first().filter(|_| clauses.is_empty()).cloned());
     format!("{verdict}{}: {}", at(&places), clauses.join("; "))
 }
 
@@ -143,7 +147,7 @@ fn kept_up([first, second]: [&str; 2], compared: &Compared) -> Vec<String> {
         return vec![format!("only {one} kept up{}", at(&parted))];
     }
     let carried = compared.carried.iter().filter(|carried| carried.side == wanted);
-    let carried = carried.filter(|_| compared.comparison.is_none()).map(|carried| {
+    let carried = carried.map(|carried| {
         let label = if carried.label.is_empty() { String::new() } else { format!("{}: ", carried.label) };
         let (least, most) = (format::short(carried.at_least), format::short(carried.at_most));
         let other = if wanted == experiment::Side::Better { first } else { second };
@@ -395,6 +399,46 @@ mod tests {
         }
         let far = told(100_000);
         assert!(far.contains(" hours") && !far.contains("--resume"), "{far}");
+    }
+
+    #[test]
+    fn the_first_line_names_the_rate_that_one_side_alone_carried_and_those_of_the_ratio() {
+        let pair = experiment::Pair { first: vec![9.0, 10.0, 9.5], second: vec![0.5, 0.45, 0.48] };
+        let margin = Margin::new(0.05).unwrap();
+        let comparison = Comparison::of(std::slice::from_ref(&pair), margin, experiment::Better::Lower);
+        let condition = Condition {
+            label: String::new(),
+            rate_per_s: Some(40.0),
+            pair,
+            by_itself: Some(experiment::Side::Better),
+        };
+        let parted =
+            Parted { label: String::new(), rate_per_s: 400.0, runs: (3, 3), side: experiment::Side::Better };
+        let mut compared = Compared {
+            figure: Figure::Response,
+            margin,
+            conditions: vec![condition],
+            parted: vec![parted],
+            carried: Vec::new(),
+            statements: Vec::new(),
+            comparison,
+            verdict: Verdict::Better,
+            left_out: vec!["400 requests/s: it did not settle".to_owned()],
+            unlike: Vec::new(),
+            caveats: Vec::new(),
+        };
+        let names = ["before", "after"];
+        let first = head(names, &compared);
+        let start =
+            "better at 40 requests/s: only after kept up at 400 requests/s; response time of after is 0.0";
+        assert!(first.starts_with(start), "{first}");
+        compared.conditions[0].by_itself = None;
+        let first = head(names, &compared);
+        assert!(first.starts_with("better: only after kept up at 400 requests/s; response"), "{first}");
+        assert!(first.ends_with(" times that of before at 40 requests/s"), "{first}");
+        compared = Compared { comparison: None, conditions: Vec::new(), parted: Vec::new(), ..compared };
+        compared.verdict = Verdict::NotKnown { runs_more: None };
+        assert_eq!(head(names, &compared), "too close to tell: 400 requests/s: it did not settle");
     }
 
     #[test]

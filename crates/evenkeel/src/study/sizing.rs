@@ -14,13 +14,13 @@ const HOURS: f64 = 730.0;
 const STATEMENTS_MOST: usize = 5;
 
 /// What was asked of a profile.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Asked<'a> {
     pub study: &'a str,
     /// Requests per second of all servers together.
     pub rate: f64,
-    /// Whether the rate is the highest that meets the objective.
-    pub is_highest: bool,
+    /// The rate as it was given; `None` where it is the highest that meets the objective.
+    pub words: Option<String>,
     /// Figure and time in seconds that it has to be within.
     pub objective: Option<(Figure, f64)>,
     /// How many servers there are, where that was said.
@@ -118,7 +118,7 @@ fn commands(asked: &Asked<'_>, narrower: &Narrower) -> String {
         format!(" --objective {}={}ms", word(figure), (1e6 * seconds).round() / 1e3)
     });
     let servers = asked.servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
-    let rate = if asked.is_highest { String::new() } else { format!(" --rate {}", asked.rate) };
+    let rate = asked.words.as_ref().map_or_else(String::new, |words| format!(" --rate {words}"));
     let again = format!("{begin} size {} last{rate}{servers}{objective}", asked.study);
     format!("{command}   (takes {:.0} min)\n    {again}", (seconds / 60.0).ceil())
 }
@@ -134,7 +134,7 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) 
     let guess = if is_guess { "a guess: " } else { "" };
     let (rate, workload) = (format::rate(asked.rate), &sized.workload);
     match asked.objective {
-        Some((figure, seconds)) if asked.is_highest => {
+        Some((figure, seconds)) if asked.words.is_none() => {
             let within = format::time(1e3 * seconds);
             format!("{} within {within} ({workload}) on {servers}: {guess}up to {rate}{share}", word(figure))
         }
@@ -154,7 +154,8 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(found.objective(asked));
     let is_chosen = found.needed.by_range || asked.objective.is_some() && asked.servers.is_none();
     let open = server.knows(asked.rate).err().filter(|_| is_chosen);
-    lines.extend(open.map(|error| format!("fewer may do: {error}")));
+    let less = if asked.words.is_some() { "fewer may do" } else { "it may be more" };
+    lines.extend(open.map(|error| format!("{less}: {error}")));
     lines.extend((each.rate > highest && !found.needed.by_range).then(|| {
         let times = format::short(each.rate / highest);
         format!("extrapolated: {times} times {}, the highest rate that settled", format::rate(highest))
@@ -231,7 +232,7 @@ fn basis(sized: &Sized, server: &Server) -> String {
         count => format!("from {count} settled rates, {} to {}", format::rate(lowest), format::rate(highest)),
     };
     let _ = match sized.limit.rate {
-        Some(limit) => write!(text, ", trusted up to {}", format::rate(limit)),
+        Some(limit) => write!(text, ", reliable up to {}", format::rate(limit)),
         None => write!(text, ", none of them reliable"),
     };
     if !sized.spoilt.is_empty() {
@@ -269,7 +270,7 @@ fn errors([mean, p95]: [Option<f64>; 2]) -> String {
         Some(error) => format::percent(100.0 * error),
     };
     let [mean, p95] = [mean, p95].map(word);
-    format!("predicted from the other rates (leave-one-out), the largest error is: mean {mean}, p95 {p95}")
+    format!("each rate predicted from the others is off by at most: mean {mean}, p95 {p95} (leave-one-out)")
 }
 
 fn money(rate: f64, servers: u64, cost: f64) -> String {
@@ -376,7 +377,7 @@ mod tests {
     const ASKED: Asked<'static> = Asked {
         study: "virtual",
         rate: 400.0,
-        is_highest: false,
+        words: Some(String::new()),
         objective: Some((Figure::P95, 0.03)),
         servers: None,
         cost: Some(0.12),

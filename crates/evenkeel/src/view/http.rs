@@ -61,7 +61,7 @@ pub fn get_json<T: DeserializeOwned>(address: &str, path: &str, hint: &str) -> R
 // others do or leave undone.
 
 /// More clients than ever watch one process.
-const CLIENTS: usize = 256;
+const CLIENTS: usize = 64;
 /// Longest request that is read; what a scraper sends has some hundred bytes.
 const REQUEST_MAX: usize = 8 << 10;
 /// A client that says nothing, or takes nothing, for so long is left: times that a machine at its limit does not reach.
@@ -69,6 +69,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Time for a client to close after its answer: who closes first while bytes of the other are unread takes away the
 /// answer's last bytes too.
 const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL_PIECES: usize = 64;
 /// How often the thread looks for clients, and whether it should end.
 const NAP: Duration = Duration::from_millis(50);
 
@@ -159,7 +160,12 @@ fn talk(mut stream: &TcpStream, answer: &Mutex<impl Fn(&str) -> Page>) -> io::Re
     stream.write_all((page.head() + &page.body).as_bytes())?;
     stream.shutdown(Shutdown::Write)?;
     stream.set_read_timeout(Some(FAREWELL))?;
-    while stream.read(&mut piece)? > 0 {}
+    // Who goes on talking is left.
+    for _ in 0..FAREWELL_PIECES {
+        if stream.read(&mut piece)? == 0 {
+            break;
+        }
+    }
     Ok(())
 }
 

@@ -129,20 +129,23 @@ impl Running {
     }
 
     pub fn stop(mut self) -> Result<ExitCode> {
-        let unmounted: Vec<_> = self.fuse.iter_mut().map(FuseFront::unmount).collect();
+        let log = |event| write(&line(event, unix_time().as_millis(), self.started.log));
+        let mut failed = None;
+        for front in &mut self.fuse {
+            match front.unmount() {
+                Err(FuseError::Busy(at)) => {
+                    let why = "a process has the file open, and its next request fails";
+                    log(("warn", "still_open", json!({ "at": at, "why": why })));
+                }
+                ended => failed = failed.or(ended.err()),
+            }
+        }
         // A loop that has ended already needs no order.
         let _ = self.orders.send(Order::Stop);
         let _ = self.looping.join();
         self.engine.stop()?;
-        let log = |event| write(&line(event, unix_time().as_millis(), self.started.log));
-        for error in unmounted.into_iter().filter_map(Result::err) {
-            // What was written is on the disk; whoever has the file open meets an error with the next request.
-            let FuseError::Busy(at) = error else { return Err(error.into()) };
-            log((
-                "warn",
-                "still_open",
-                json!({ "at": at, "why": "a process has the file open, and its next request fails" }),
-            ));
+        if let Some(error) = failed {
+            return Err(error.into());
         }
         log(("info", "stopped", json!({})));
         Ok(ExitCode::SUCCESS)

@@ -63,7 +63,8 @@ pub fn against_factor(view: &Published<'_>, part: &Part, lines: &[Line<'_, '_>])
     let factor = &part.factors[place].name;
     let drawn = view.known(&cells).into_iter().filter_map(|figure| Some((figure, figure.chart?)));
     // Zero has no logarithm.
-    let has_zero = part.factors[place].levels.iter().any(|level| level.name.parse().is_ok_and(|x: f64| x <= 0.0));
+    let has_zero =
+        part.factors[place].levels.iter().any(|level| level.name.parse().is_ok_and(|x: f64| x <= 0.0));
     let spacing = if has_zero { Spacing::Linear } else { Spacing::Logarithmic };
     let plot = |(at, (figure, chart)): (usize, (&Figure, harness::Chart))| {
         let traces = lines.iter().filter(|line| !is_without(line, part, &chart));

@@ -82,9 +82,14 @@ impl FuseFront {
             }
             _ => {}
         }
+        // The library would hide it and wait for its last user.
+        if by_program
+            && evenkeel_os::tools::run("fusermount3", &["-u".as_ref(), self.at.as_os_str()]).is_err()
+        {
+            return Err(FuseError::Busy(self.at.clone()));
+        }
         let Some(session) = self.session.take() else { return Ok(()) };
-        let ended = if by_program { session.umount_and_join() } else { session.join() };
-        match ended {
+        match session.join() {
             // The kernel took it down while the thread was reading what it said last.
             Err(error) if error.raw_os_error() == Some(libc::ECONNABORTED) => Ok(()),
             ended => ended.map_err(|error| self.failed(error)),

@@ -34,8 +34,8 @@ const CONNECTIONS: u64 = TOKENS + (1 << 16);
 
 /// Most clients at a time; more wait to be accepted.
 const CLIENTS_MAX: usize = 1_000;
-/// Descriptors that are kept from clients: for disks, metrics, the bus and files of configuration.
-const DESCRIPTORS_KEPT: usize = 32;
+/// Descriptors that are kept from clients: for disks, 64 clients of the metrics page, the bus and files of configuration.
+const DESCRIPTORS_KEPT: usize = 96;
 
 pub(crate) struct Nbd {
     doors: Vec<Door>,
