@@ -72,6 +72,11 @@ impl Memory {
         Some(Held { bytes: size, beyond })
     }
 
+    /// Whether more than half is used. With less, who waits for memory holds much itself.
+    pub fn is_short(&self) -> bool {
+        self.used > self.most / 2
+    }
+
     /// How many bytes to read at most of a connection that holds so many: what has to be kept is memory too.
     pub fn readable(&self, held: usize) -> usize {
         let free = self.most.saturating_sub(self.used);

@@ -106,9 +106,10 @@ impl Nbd {
     /// Ends those who have held memory or a place and not moved for too long.
     fn look(&mut self) {
         self.look_at = Nanos::MAX;
-        let hungry = !self.waiting.is_empty();
+        let is_short = self.memory.is_short();
         for number in 0..self.connections.len() {
             let Some(connection) = &mut self.connections[number] else { continue };
+            let hungry = is_short && self.waiting.iter().any(|other| *other != number);
             if connection.is_over_due(hungry) {
                 self.end(number);
             } else if connection.owes() != Owes::Nothing {
