@@ -118,6 +118,24 @@ fn wanted(all: &[Sized], args: &Args) -> Result<f64> {
     })
 }
 
+fn objective(text: &str) -> Result<(Figure, f64), String> {
+    let (figure, time) = text.split_once('=').unwrap_or(("p95", text));
+    let figure = match figure {
+        "p95" => Figure::P95,
+        "mean" => Figure::Mean,
+        _ => return Err(format!("{figure} is neither p95 nor mean")),
+    };
+    let time = units::positive(time, "--objective").map_err(|error| format!("{error:#}"))?;
+    Ok((figure, time.as_secs_f64()))
+}
+
+fn cost(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/h").ok_or("write the cost per hour, for example 0.12/h")?;
+    let per_hour: f64 = number.parse().map_err(|_| format!("{number} is not a number"))?;
+    let is_cost = (0.0..=1e12).contains(&per_hour);
+    is_cost.then_some(per_hour).ok_or_else(|| "the cost must be 0 or more".to_owned())
+}
+
 /// Prints what a load needs.
 ///
 /// # Errors
