@@ -100,7 +100,7 @@ impl Caveat {
 
     pub fn reconnects(reconnects: u64) -> Option<Self> {
         let text = format!(
-            "{} had to be opened again during the run: the server was restarted or closed them. Look at the \
+            "{} had to be opened again during the run, after timeouts or since the server closed them. Look at the \
              server's log and repeat.",
             plural(reconnects, "connection", "connections")
         );

@@ -243,7 +243,7 @@ mod tests {
         assert_eq!((short.bounds.at_least_per_s, short.bounds.at_most_per_s), (None, Some(72.0)));
         for (headline, why) in [(short, "too short to tell"), (invalid, "generator's own delay")] {
             let trust = &headline.trust_text;
-            assert!(trust.contains("Not reliable: response times, because "), "{trust}");
+            assert!(trust.contains("Less certain: response times, because "), "{trust}");
             assert!(headline.trust_reason.contains(why), "{headline:?}");
             assert_eq!(headline.trust_theta_percent, None);
         }

@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub servers: Option<u32>,
     /// What a server costs, as 0.12/h
-    #[arg(long, value_name = "MONEY/h", value_parser = cost)]
+    #[arg(long, value_name = "MONEY/h", value_parser = cost, allow_hyphen_values = true)]
     pub cost: Option<f64>,
     /// Folder for studies [default: HOME/runs]
     #[arg(long, value_name = "DIR")]

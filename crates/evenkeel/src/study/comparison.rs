@@ -121,7 +121,7 @@ fn head([first, second]: [&str; 2], compared: &Compared) -> String {
         (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload",
         (figure, _) => figure.words(),
     };
-    let places = places(compared);
+    let places = by_themselves(compared);
     let mut clauses = kept_up([first, second], compared);
     // The ratio is that of the rates at which both have a figure, and of no others.
     clauses.extend(compared.comparison.as_ref().map(|found| {
@@ -264,6 +264,16 @@ fn nearly(comparison: &Comparison) -> Option<String> {
 
 /// Where it is worse, or better, whatever it is elsewhere.
 fn places(compared: &Compared) -> Vec<String> {
+    let Some(wanted) = wanted(compared.verdict) else { return Vec::new() };
+    let parted = compared.parted.iter().filter(|parted| parted.side == wanted);
+    let parted = parted.map(|parted| place(&parted.label, Some(parted.rate_per_s)));
+    let carried = compared.carried.iter().filter(|carried| carried.side == wanted);
+    let carried = carried.map(|carried| carried.label.clone()).filter(|label| !label.is_empty());
+    by_themselves(compared).into_iter().chain(parted).chain(carried).collect()
+}
+
+/// Of these the rates at which both sides have a figure.
+fn by_themselves(compared: &Compared) -> Vec<String> {
     let Some(wanted) = wanted(compared.verdict) else { return Vec::new() };
     let conditions = compared.conditions.iter().filter(|condition| condition.by_itself == Some(wanted));
     let conditions = conditions.map(|condition| place(&condition.label, condition.rate_per_s));

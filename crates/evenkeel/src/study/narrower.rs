@@ -61,7 +61,7 @@ impl Narrower {
         let is_alone = is_answered && sized.server.as_ref().is_ok_and(is_carried);
         let is_open = sized.server.as_ref().is_ok_and(|server| server.knows(f64::INFINITY).is_err());
         let is_known = carried > 0.0 && carried.is_finite();
-        if !is_known || (is_open && !is_alone) || (!is_answered && rate > carried) {
+        if !is_known || (is_open && !is_alone) || (!is_answered && rate > carried && sized.server.is_ok()) {
             let minutes = if is_known && !is_open { SEARCH_MIN.1 } else { SEARCH_MIN.0 };
             let words = [kept(plan, sized), vec!["--within".to_owned(), format!("{minutes}m")]].concat();
             let study =

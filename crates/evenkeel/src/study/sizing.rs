@@ -3,7 +3,7 @@
 use super::narrower::Narrower;
 use crate::format;
 use evenkeel_core::caveat::threshold::CPU_VARIES_MAX;
-use evenkeel_core::size::{Answer, Figure, LeftOut, Needed, Prediction, Server, SizeError, Sizing};
+use evenkeel_core::size::{Answer, Figure, LeftOut, Measured, Needed, Prediction, Server, SizeError, Sizing};
 use evenkeel_study::size::Sized;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -169,8 +169,7 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(varies.filter(|percent| *percent > CPU_VARIES_MAX).map(|percent| {
         format!("the CPU time of a request differed by {percent:.0} % between runs of one rate (standard deviation): the server's speed may have changed, and the intervals allow for that")
     }));
-    let errors_much = "a guess: measured rates are predicted from the others with large errors, see below";
-    lines.extend(is_off.then(|| errors_much.to_owned()));
+    lines.extend(worst(&server.p95).filter(|_| is_off).map(|one| misfit(&one.measured)));
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
     if each.mean.high.is_infinite() {
@@ -257,6 +256,22 @@ const BESIDE_MUCH: f64 = 10.0;
 
 /// From which error on, as a part of what was measured, a prediction is a guess.
 const ERROR_MUCH: f64 = 1.0;
+
+/// The rate that fits the others least.
+fn worst(sizing: &Sizing) -> Option<LeftOut> {
+    let error = |one: &LeftOut| one.error().map_or(f64::INFINITY, f64::abs);
+    sizing.left_out().into_iter().max_by(|one, other| error(one).total_cmp(&error(other)))
+}
+
+fn misfit(measured: &Measured) -> String {
+    let runs: Vec<String> = measured.responses.iter().map(|p95| format::time(1e3 * p95)).collect();
+    let rate = format::rate(measured.rate);
+    format!(
+        "a guess: {rate} does not fit the other rates, its runs had a p95 of {}: measure it again (--rate {:.0})",
+        format::listed(&runs),
+        measured.rate
+    )
+}
 
 /// The largest error of a rate that is predicted from the others; infinite where one is not predicted, `None` of a single rate.
 fn largest_error(sizing: &Sizing) -> Option<f64> {

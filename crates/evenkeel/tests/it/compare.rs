@@ -62,11 +62,17 @@ fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_b
 
     for of in ["response", "p95", "throughput"] {
         let (code, said) = asked(home, &["compare", "before", "after", "--of", of]);
-        assert!(code == Some(1) && said.contains("worse at 40 requests/s"), "{code:?}: {said}");
+        assert!(
+            code == Some(1) && said.contains("worse: only before kept up at 40 requests/s"),
+            "{code:?}: {said}"
+        );
         assert!(said.contains("carried in all of 2 runs, then in none of 2 runs"), "{said}");
     }
     let (code, said) = asked(home, &["compare", "after", "before", "--of", "response"]);
-    assert!(code == Some(0) && said.contains("better at 40 requests/s"), "{code:?}: {said}");
+    assert!(
+        code == Some(0) && said.contains("better: only before kept up at 40 requests/s"),
+        "{code:?}: {said}"
+    );
     let (_, said) = asked(home, &["compare", "before", "after", "--of", "response", "--json"]);
     let json: Value = serde_json::from_str(&said).expect("JSON");
     assert_eq!((&json["verdict"], &json["at"][0]), (&"worse".into(), &"40 requests/s".into()), "{json}");
@@ -211,7 +217,7 @@ fn a_stored_profile_says_servers_response_and_money_and_refuses_what_no_server_c
     assert!(tau("low") < truth && truth < tau("high"), "{truth} {text}");
     let (code, text) = size(&["450", "--servers", "1"]);
     assert!(code == Some(1) && text.contains("cannot carry 450 requests/s"), "{text}");
-    assert!(text.contains("evenkeel profile --workload virtual --rate "), "{text}");
+    assert!(text.contains("evenkeel profile --workload virtual --within 10m "), "{text}");
 }
 
 #[test]

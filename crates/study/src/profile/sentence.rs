@@ -155,9 +155,9 @@ impl<'a> Findings<'a> {
         };
         let not = match &self.limit.end {
             Some(end) if self.limit.rate.is_none() => {
-                format!(". Not reliable: response times, because {} {}", end.place(), end.reason)
+                format!(". Less certain: response times, because {} {}", end.place(), end.reason)
             }
-            Some(end) => format!(". Not reliable: response times {end}"),
+            Some(end) => format!(". Less certain: response times {end}"),
             None => String::new(),
         };
         reliable + &not + &self.left_out()
