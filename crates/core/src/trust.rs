@@ -103,19 +103,22 @@ impl TrustLimit {
         let mut above = above.iter().map(|(_, reason)| reason.as_ref());
         match untrusted.reason {
             Reason::TooShort | Reason::TooFewRuns(_) => {
-                let says_nothing =
-                    |reason: &Reason| matches!(reason, Reason::TooShort | Reason::TooFewRuns(_));
-                above.find(|next| !next.is_some_and(says_nothing)) == Some(None)
+                above.find(|next| !next.is_some_and(Reason::says_nothing)) == Some(None)
             }
             Reason::Invalid(_) | Reason::StandardError { .. } | Reason::Spread { .. } => {
                 let is_low = untrusted.utilisation.is_some_and(|theta| theta < LOW_LOAD);
-                let says_nothing =
-                    |one: &Untrusted| matches!(one.reason, Reason::TooShort | Reason::TooFewRuns(_));
-                let is_first = self.overlooked.iter().all(says_nothing);
+                let is_first = self.overlooked.iter().all(|one| one.reason.says_nothing());
                 is_low && is_first && above.next() == Some(None)
             }
             _ => false,
         }
+    }
+}
+
+impl Reason {
+    /// Whether it speaks neither for nor against what was measured.
+    fn says_nothing(&self) -> bool {
+        matches!(self, Self::TooShort | Self::TooFewRuns(_))
     }
 }
 

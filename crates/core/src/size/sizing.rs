@@ -154,7 +154,7 @@ impl fmt::Display for SizeError {
             }
             Self::Saturates { rate, at_most: None } => write!(
                 out,
-                "one server hardly carries {rate:.0} requests/s: by how its response times rise, though its bounds leave it open"
+                "response times suggest that one server does not carry {rate:.0} requests/s, though its bounds leave it open"
             ),
             Self::OutOfReach { objective, least, rate } => write!(
                 out,

@@ -1,5 +1,7 @@
 //! What a comparison of two studies or levels says, for people and programs.
 
+mod words;
+
 use crate::format;
 use evenkeel_core::experiment::{self, Comparison, Margin, Verdict};
 use evenkeel_core::statistics::Estimate;
@@ -11,6 +13,7 @@ use evenkeel_study::profile;
 use evenkeel_study::store::Caveats;
 use evenkeel_study::store::format::{PlanFile, RunFile};
 use serde_json::{Value, json};
+use words::{at, by_themselves, carried_line, parted_line, place, places, side, verdict, wanted, word};
 
 /// What a comparison says: the verdict in a sentence, what it is made of, and the same for programs.
 #[derive(Clone, Debug)]
@@ -29,8 +32,6 @@ impl Wording {
 
 /// What is compared where nobody says it, the first that both sides tell.
 const FIGURES: [Figure; 3] = [Figure::Throughput, Figure::Response, Figure::Cpu];
-
-const UNIT: &str = " requests/s";
 
 /// Further runs that take longer than this, in seconds, are not proposed.
 const LONG_S: f64 = 3_600.0;
@@ -156,14 +157,6 @@ fn kept_up([first, second]: [&str; 2], compared: &Compared) -> Vec<String> {
     carried.collect()
 }
 
-fn wanted(verdict: Verdict) -> Option<experiment::Side> {
-    match verdict {
-        Verdict::Worse => Some(experiment::Side::Worse),
-        Verdict::Better => Some(experiment::Side::Better),
-        _ => None,
-    }
-}
-
 /// How further runs are made that would tell, in lines, and the commands alone.
 fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
     let Verdict::NotKnown { runs_more } = compared.verdict else { return Default::default() };
@@ -241,18 +234,6 @@ fn statement(found: &Statement) -> String {
     )
 }
 
-fn carried_line(carried: &Carried) -> String {
-    let label = if carried.label.is_empty() { String::new() } else { format!("{}: ", carried.label) };
-    let (most, least) = (format::short(carried.at_most), format::short(carried.at_least));
-    let times = format::significant(carried.at_least / carried.at_most, 3);
-    match carried.side {
-        experiment::Side::Better => {
-            format!("{label}carries at most {most}/s, then at least {least}/s, {times} times as much")
-        }
-        experiment::Side::Worse => format!("{label}carries at least {least}/s, then at most {most}/s"),
-    }
-}
-
 /// Why it is not known although the interval that is shown leaves out 1.
 fn nearly(comparison: &Comparison) -> Option<String> {
     let is_open = matches!(comparison.verdict, Verdict::NotKnown { .. }) && comparison.ratio.differs();
@@ -260,50 +241,6 @@ fn nearly(comparison: &Comparison) -> Option<String> {
         let confidence = format::percent(100.0 * comparison.confidence);
         format!("not significant at the {confidence} level that the verdict needs")
     })
-}
-
-/// Where it is worse, or better, whatever it is elsewhere.
-fn places(compared: &Compared) -> Vec<String> {
-    let Some(wanted) = wanted(compared.verdict) else { return Vec::new() };
-    let parted = compared.parted.iter().filter(|parted| parted.side == wanted);
-    let parted = parted.map(|parted| place(&parted.label, Some(parted.rate_per_s)));
-    let carried = compared.carried.iter().filter(|carried| carried.side == wanted);
-    let carried = carried.map(|carried| carried.label.clone()).filter(|label| !label.is_empty());
-    by_themselves(compared).into_iter().chain(parted).chain(carried).collect()
-}
-
-/// Of these the rates at which both sides have a figure.
-fn by_themselves(compared: &Compared) -> Vec<String> {
-    let Some(wanted) = wanted(compared.verdict) else { return Vec::new() };
-    let conditions = compared.conditions.iter().filter(|condition| condition.by_itself == Some(wanted));
-    let conditions = conditions.map(|condition| place(&condition.label, condition.rate_per_s));
-    conditions.filter(|place| !place.is_empty()).collect()
-}
-
-/// ` at 50, 100 and 200 requests/s`: the unit once, where there are rates alone.
-fn at(places: &[String]) -> String {
-    let rate =
-        |place: &String| Some(place.strip_suffix(UNIT)?.to_owned()).filter(|rate| !rate.contains(", "));
-    match places.iter().map(rate).collect::<Option<Vec<String>>>() {
-        _ if places.is_empty() => String::new(),
-        Some(rates) => format!(" at {}{UNIT}", format::listed(&rates)),
-        None => format!(" at {}", format::listed(places)),
-    }
-}
-
-/// Series and rate, as far as there are several.
-fn place(label: &str, rate_per_s: Option<f64>) -> String {
-    let rate = rate_per_s.map(|rate| format!("{}{UNIT}", format::short(rate)));
-    let label = Some(label.to_owned()).filter(|label| !label.is_empty());
-    [label, rate].into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn parted_line(parted: &Parted) -> String {
-    let place = place(&parted.label, Some(parted.rate_per_s));
-    let [first, second] = [parted.runs.0, parted.runs.1].map(|count| format::counted(count, "run"));
-    let is_better = parted.side == experiment::Side::Better;
-    let (before, after) = if is_better { ("none", "all") } else { ("all", "none") };
-    format!("{place}: carried in {before} of {first}, then in {after} of {second}")
 }
 
 fn line(condition: &Condition, figure: Figure) -> String {
@@ -316,24 +253,6 @@ fn line(condition: &Condition, figure: Figure) -> String {
     let place = if place.is_empty() { place } else { place + ": " };
     let by_itself = condition.by_itself.map_or_else(String::new, |own| format!(": {}", side(own)));
     format!("{place}{}, then {}{by_itself}", mean_of(&condition.pair.first), mean_of(&condition.pair.second))
-}
-
-fn verdict(verdict: Verdict, margin: f64) -> String {
-    let within = format!(", within {}", format::percent(100.0 * margin));
-    format!("{}{}", word(verdict), if verdict == Verdict::Same { within.as_str() } else { "" })
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Same => "the same",
-        Verdict::Better => "better",
-        Verdict::Worse => "worse",
-        Verdict::NotKnown { .. } => "too close to tell",
-    }
-}
-
-fn side(side: experiment::Side) -> &'static str {
-    if side == experiment::Side::Better { "better" } else { "worse" }
 }
 
 fn as_json([first, second]: [&str; 2], compared: &Compared, commands: &[String]) -> Value {

@@ -1,11 +1,13 @@
 //! What a load needs, for people and programs.
 
+mod json;
+
 use super::narrower::Narrower;
 use crate::format;
 use evenkeel_core::caveat::threshold::CPU_VARIES_MAX;
 use evenkeel_core::size::{Answer, Figure, LeftOut, Measured, Needed, Prediction, Server, SizeError, Sizing};
 use evenkeel_study::size::Sized;
-use serde_json::{Value, json};
+pub use json::as_json;
 use std::fmt::Write as _;
 
 /// Hours of a month, a twelfth of a year.
@@ -169,7 +171,11 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(varies.filter(|percent| *percent > CPU_VARIES_MAX).map(|percent| {
         format!("the CPU time of a request differed by {percent:.0} % between runs of one rate (standard deviation): the server's speed may have changed, and the intervals allow for that")
     }));
-    lines.extend(worst(&server.p95).filter(|_| is_off).map(|one| misfit(&one.measured)));
+    let (figure, sizing) = match off[1] {
+        Some(p95) if p95 > ERROR_MUCH => ("p95", &server.p95),
+        _ => ("mean", &server.mean),
+    };
+    lines.extend(worst(sizing).filter(|_| is_off).map(|one| misfit(figure, &one.measured)));
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
     if each.mean.high.is_infinite() {
@@ -263,11 +269,11 @@ fn worst(sizing: &Sizing) -> Option<LeftOut> {
     sizing.left_out().into_iter().max_by(|one, other| error(one).total_cmp(&error(other)))
 }
 
-fn misfit(measured: &Measured) -> String {
-    let runs: Vec<String> = measured.responses.iter().map(|p95| format::time(1e3 * p95)).collect();
+fn misfit(figure: &str, measured: &Measured) -> String {
+    let runs: Vec<String> = measured.responses.iter().map(|one| format::time(1e3 * one)).collect();
     let rate = format::rate(measured.rate);
     format!(
-        "a guess: {rate} does not fit the other rates, its runs had a p95 of {}: measure it again (--rate {:.0})",
+        "a guess: {rate} does not fit the other rates, its runs had a {figure} of {}: measure it again (--rate {:.0})",
         format::listed(&runs),
         measured.rate
     )
@@ -318,68 +324,6 @@ fn word(figure: Figure) -> &'static str {
         Figure::Mean => "mean",
         Figure::P95 => "p95",
     }
-}
-
-/// The same for programs.
-pub fn as_json(asked: &Asked<'_>, answers: &[Answers<'_>]) -> Value {
-    json!({
-        "study": asked.study,
-        "rate_per_s": asked.rate,
-        "objective": asked.objective.map(|(figure, seconds)| json!({ "figure": word(figure), "within_ms": 1e3 * seconds })),
-        "answers": answers.iter().map(|answer| answer_json(asked, answer)).collect::<Vec<_>>(),
-    })
-}
-
-fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
-    let (sized, server) = (answer.sized, answer.sized.server.as_ref().ok());
-    let left_out =
-        |of: fn(&Server) -> &Sizing| server.map_or_else(Vec::new, |server| left_out_json(of(server)));
-    let mut all = json!({
-        "label": sized.label, "workload": sized.workload, "misses_stalls": sized.misses_stalls, "left_out_rates_per_s": sized.spoilt, "trust_limit_per_s": sized.limit.rate,
-        "at_least_per_s": sized.bounds.at_least_per_s, "at_most_per_s": sized.bounds.at_most_per_s,
-        "settled_rates_per_s": server.map_or_else(Vec::new, |server| {
-            server.mean.points().iter().map(|point| point.rate).collect::<Vec<_>>()
-        }),
-        "error": answer.found.as_ref().err().map(ToString::to_string),
-        "narrower": { "command": answer.narrower.command, "seconds": answer.narrower.seconds },
-        "left_out": { "mean": left_out(|server| &server.mean), "p95": left_out(|server| &server.p95) },
-    });
-    if let Ok(Answered { needed, statements }) = &answer.found {
-        let each = &needed.each;
-        all["servers"] = json!(needed.servers);
-        all["by_range"] = json!(needed.by_range);
-        all["each"] = json!({
-            "rate_per_s": each.rate, "tau_ms": prediction_json(&each.mean), "p95_ms": prediction_json(&each.p95),
-            "theta_percent": each.busy.map(|(busy, low, high)| {
-                json!({ "mean": 100.0 * busy, "low": 100.0 * low, "high": 100.0 * high })
-            }),
-        });
-        let named = |(name, found): &(String, Result<Prediction, SizeError>)| {
-            let (tau_ms, error) = (found.as_ref().ok().map(prediction_json), found.as_ref().err());
-            json!({ "name": name, "tau_ms": tau_ms, "error": error.map(ToString::to_string) })
-        };
-        all["statements"] = statements.iter().map(named).collect();
-        all["cost"] = asked.cost.map_or(Value::Null, |cost| {
-            let hour = cost * needed.servers as f64;
-            json!({ "per_hour": hour, "per_month": hour * HOURS, "per_million_requests": million(asked.rate, hour) })
-        });
-    }
-    all
-}
-
-/// An end that is open is null.
-fn prediction_json(found: &Prediction) -> Value {
-    json!({ "mean": 1e3 * found.response, "low": 1e3 * found.low, "high": 1e3 * found.high, "wide": found.is_wide() })
-}
-
-fn left_out_json(sizing: &Sizing) -> Vec<Value> {
-    let one = |left: &LeftOut| {
-        json!({
-            "rate_per_s": left.measured.rate, "runs_ms": left.measured.responses.iter().map(|one| 1e3 * one).collect::<Vec<_>>(),
-            "predicted_ms": left.predicted.as_ref().map(prediction_json), "error": left.error(),
-        })
-    };
-    sizing.left_out().iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Running {
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
         let (window, costs, memory) = (config.initial_window, config.costs.costs()?, config.memory as usize);
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
-        let nbd = NbdPlan { listen: of(config)?, tls: tls(config)? };
+        let nbd = NbdPlan { listen: listen_addresses(config)?, tls: tls(config)? };
         let listening = Listening::bind(&nbd, &disks, memory)?;
         let plan = Plan { disks, window, costs, memory };
         let clock = Clock::start();
@@ -81,7 +81,7 @@ impl Running {
     /// Where clients find the disks, with the ports that the system chose.
     fn log_where(&self, config: &ShareConfig, places: &[ListenAddress]) {
         warn_of_open(config, places);
-        let nbd = found(places, self.engine.ports());
+        let nbd = with_ports(places, self.engine.ports());
         let nbd = nbd.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
@@ -198,7 +198,7 @@ pub(super) fn write(line: &str) {
 }
 
 /// Names of the keys that differ and hold only after a restart.
-pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
+fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
     let keys = [
         ("name", old.name != new.name),
         ("nbd", old.nbd != new.nbd),
@@ -227,7 +227,7 @@ pub fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
 }
 
 /// Writes the changes that hold at once into the configuration that the host would start with again.
-pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
+fn heed(old: &mut ShareConfig, new: &ShareConfig) {
     (old.law, old.latency, old.period) = (new.law.clone(), new.latency, new.period);
     (old.max_window, old.costs) = (new.max_window, new.costs.clone());
     for disk in &mut old.disks {
@@ -236,8 +236,8 @@ pub fn heed(old: &mut ShareConfig, new: &ShareConfig) {
     }
 }
 
-/// All of them: those of all disks first, then those of single disks.
-pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
+/// Where NBD listens: for all disks first, then for single disks.
+fn listen_addresses(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
     let host = &config.socket;
     let access = host.access(host)?;
     let mut places: Vec<ListenAddress> = config
@@ -254,7 +254,7 @@ pub fn of(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
 }
 
 /// TLS for those who come over TCP, where there is a certificate.
-pub fn tls(config: &ShareConfig) -> Result<Option<Arc<ServerConfig>>> {
+fn tls(config: &ShareConfig) -> Result<Option<Arc<ServerConfig>>> {
     let TlsConfig { certificate: Some(certificate), key: Some(key), clients } = &config.tls else {
         return Ok(None);
     };
@@ -262,8 +262,8 @@ pub fn tls(config: &ShareConfig) -> Result<Option<Arc<ServerConfig>>> {
     tls.context("TLS for clients of the disks").map(Some)
 }
 
-/// Addresses, with the ports that the system chose.
-pub fn found(places: &[ListenAddress], ports: &[u16]) -> Vec<Address> {
+/// The same, with the ports that the system chose.
+fn with_ports(places: &[ListenAddress], ports: &[u16]) -> Vec<Address> {
     let mut ports = ports.iter();
     let found = |place: &ListenAddress| match &place.address {
         Address::Tcp { host, port } => {
@@ -276,7 +276,7 @@ pub fn found(places: &[ListenAddress], ports: &[u16]) -> Vec<Address> {
 
 /// Those at which every machine that can reach this one may write to the disks: addresses that stand for all of this
 /// machine's, without TLS that asks for a certificate.
-pub fn open_to_all(config: &ShareConfig, places: &[ListenAddress]) -> Vec<String> {
+fn open_to_all(config: &ShareConfig, places: &[ListenAddress]) -> Vec<String> {
     let asks = config.tls.clients.is_some();
     let everywhere = |host: &str| host.parse().is_ok_and(|address: IpAddr| address.is_unspecified());
     let open = places.iter().filter(|place| match &place.address {
@@ -315,13 +315,13 @@ mod tests {
         disk.nbd = vec!["/run/b.sock".parse().unwrap(), "0.0.0.0:10810".parse().unwrap()];
         let mut config = ShareConfig::new("h", vec![DiskConfig::new("a", "/a"), disk]);
         config.nbd = vec!["127.0.0.1:10809".parse().unwrap(), "[::]:10811".parse().unwrap()];
-        let places = of(&config).unwrap();
+        let places = listen_addresses(&config).unwrap();
         let only: Vec<Option<usize>> = places.iter().map(|place| place.disk).collect();
         assert_eq!(only, [None, None, Some(1), Some(1)]);
         assert_eq!(open_to_all(&config, &places), ["[::]:10811", "0.0.0.0:10810"]);
         config.tls.clients = Some("/ca.pem".into());
         assert!(open_to_all(&config, &places).is_empty());
-        let ports: Vec<String> = found(&places, &[1, 2, 3]).iter().map(ToString::to_string).collect();
+        let ports: Vec<String> = with_ports(&places, &[1, 2, 3]).iter().map(ToString::to_string).collect();
         assert_eq!(ports, ["127.0.0.1:1", "[::]:2", "/run/b.sock", "0.0.0.0:3"]);
     }
 }
