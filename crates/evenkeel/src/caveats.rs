@@ -41,9 +41,9 @@ pub struct Doubt {
 
 /// What a run that did not settle says of a rate that the server was seen to carry: nothing about the server.
 const DISTURBED: Cause = Cause {
-    name: "One run failed at a rate that the server carries",
+    name: "Some runs failed at a rate that the server carries",
     codes: &[],
-    remedy: "The other runs at this rate or at a higher one settled: this run was disturbed, or it is chance.",
+    remedy: "The other runs at this rate or at a higher one settled: these were disturbed, or it is chance.",
 };
 
 /// Rows by which tables grow in a study from which on that is a doubt: later runs may have met slower statements.
@@ -59,7 +59,7 @@ struct Seen<'a> {
     run: Option<u32>,
 }
 
-/// One for each cause, the gravest first, among equals the one that touches most.
+/// One for each cause, the gravest first, among equals neighbours, which bring about others, then the one that touches most.
 pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<Doubt> {
     let mut groups: Vec<(&str, Vec<Seen<'_>>)> = Vec::new();
     for seen in all(summary, runs) {
@@ -74,7 +74,8 @@ pub fn doubts(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile]) -> Vec<D
         .iter()
         .filter_map(|(_, group)| Some((runs_touched(group), doubt(plan, summary, group)?)))
         .collect();
-    found.sort_by_key(|(runs, doubt)| Reverse((doubt.severity, *runs)));
+    let others = cause("other-load").map_or("", |(cause, _)| cause.name);
+    found.sort_by_key(|(runs, doubt)| Reverse((doubt.severity, doubt.name == others, *runs)));
     found.into_iter().map(|(_, doubt)| doubt).collect()
 }
 
@@ -91,8 +92,11 @@ fn cause_of(summary: &SummaryFile, seen: &Seen<'_>) -> Option<&'static Cause> {
         let own = summary.headlines.iter().filter(|headline| headline.series.contains(&cell.series));
         own.filter_map(|headline| headline.bounds.seen_at_per_s).any(|rate| cell.rate_per_s <= rate)
     };
-    let is_overload = cause.codes.contains(&["queue-unstable"].as_slice());
-    Some(if is_overload && seen.cell.is_some_and(is_carried) { &DISTURBED } else { cause })
+    Some(if is_overload(cause) && seen.cell.is_some_and(is_carried) { &DISTURBED } else { cause })
+}
+
+fn is_overload(cause: &Cause) -> bool {
+    cause.codes.contains(&["queue-unstable"].as_slice())
 }
 
 /// Every caveat once: that of a cell only where none of its runs has it.
@@ -124,7 +128,12 @@ fn doubt(plan: &PlanFile, summary: &SummaryFile, group: &[Seen<'_>]) -> Option<D
     let restore = "Restore the data before each run by --reset-command: later runs met larger tables.";
     Some(Doubt {
         name: name(known, &worst.caveat.code),
-        severity: if grown > GROWN_MUCH { Severity::Doubt } else { group.iter().map(severity).max()? },
+        severity: match group.iter().map(severity).max()? {
+            _ if grown > GROWN_MUCH => Severity::Doubt,
+            // That a rate is too high is found, and casts no doubt.
+            Severity::Doubt if known.is_some_and(is_overload) => Severity::Note,
+            severity => severity,
+        },
         touches: touches(plan, summary, group),
         worst_at: worst
             .cell

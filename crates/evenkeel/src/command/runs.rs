@@ -31,7 +31,7 @@ pub struct Args {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
-    /// Show all columns, even if the table is wider than 100 characters
+    /// Show all columns, even if the table is wider than 100 characters, and all doubts in full
     #[arg(long, requires = "study", conflicts_with = "json")]
     pub wide: bool,
     /// What else is done with studies

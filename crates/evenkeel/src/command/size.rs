@@ -44,7 +44,7 @@ pub struct Args {
     pub studies: Vec<String>,
     /// Requests per second of all servers together, or a share of what one server carries at least, as 60%; without it, the highest that
     /// meets the objective
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, required_unless_present = "objective")]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true)]
     pub rate: Option<Rate>,
     /// Longest response time allowed: p95=TIME or mean=TIME, as p95=100ms; without a figure it is p95
     #[arg(long, value_name = "FIGURE=TIME", value_parser = objective)]
@@ -141,6 +141,13 @@ fn cost(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A study cannot be read, is no profile, or has no response that settled.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    if args.rate.is_none() && args.objective.is_none() {
+        let profiles = args.studies.join(" ");
+        return Err(anyhow!("size needs a load or an objective")).hint(format!(
+            "how many servers?            evenkeel size {profiles} --rate 400 --objective p95=100ms\n  \
+             up to which rate is one enough?  evenkeel size {profiles} --objective p95=100ms"
+        ));
+    }
     let (plan, runs, ids, is_damaged) = joined(session, args)?;
     let all = sized(&plan, &runs);
     let wanted = wanted(&all, args)?;

@@ -141,7 +141,7 @@ pub struct Args {
     /// Write events as JSON lines to stderr instead of a progress line
     #[arg(long)]
     pub json: bool,
-    /// Show all columns, even if the table is wider than 100 characters
+    /// Show all columns, even if the table is wider than 100 characters, and all doubts in full
     #[arg(long)]
     pub wide: bool,
     /// What the private server is like

@@ -1,5 +1,6 @@
 //! The profile that answers what a stored one leaves open.
 
+use super::sizing::misfit;
 use crate::format;
 use evenkeel_core::digits::nearest;
 use evenkeel_core::size::Server;
@@ -49,7 +50,7 @@ pub struct Narrower {
 impl Narrower {
     /// The stored profile's server and workload, at the rate in question alone where that is answered and a server carries it; otherwise at
     /// rates that settle, and at that one where a server may carry it; up to the limit where the profile is far from it, or a server may
-    /// not carry the rate.
+    /// not carry the rate. A rate that does not fit the others is measured again.
     pub fn of(plan: &PlanFile, sized: &Sized, rate: f64, is_answered: bool) -> Self {
         let bounds = &sized.bounds;
         let lowest = plan.cells.iter().map(|cell| cell.rate_per_s).fold(f64::INFINITY, f64::min);
@@ -71,9 +72,11 @@ impl Narrower {
         }
         // Nobody's server is sent what is far above all that it was seen to answer.
         let asked = (rate <= most).then_some(rate.min(2.0 * highest));
-        let is_other = |share: &f64| asked.is_none_or(|asked| (share / asked - 1.0).abs() > NEAR);
+        let odd = sized.server.as_ref().ok().and_then(misfit).map(|(_, measured)| measured.rate);
+        let wanted: Vec<f64> = asked.into_iter().chain(odd.filter(|odd| asked != Some(*odd))).collect();
+        let is_other = |share: &f64| wanted.iter().all(|wanted| (share / wanted - 1.0).abs() > NEAR);
         let shares = SHARES.iter().map(|share| share * carried).filter(|rate| !is_alone && is_other(rate));
-        let mut rates: Vec<f64> = shares.chain(asked).collect();
+        let mut rates: Vec<f64> = shares.chain(wanted.iter().copied()).collect();
         rates.sort_by(f64::total_cmp);
         let (repeats, least, warm_up) = if is_alone { ALONE } else { RUNS };
         let least = if sized.misses_stalls { STALLS_S } else { least };

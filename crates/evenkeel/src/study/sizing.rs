@@ -4,7 +4,7 @@ mod json;
 
 use super::narrower::Narrower;
 use crate::format;
-use evenkeel_core::caveat::threshold::CPU_VARIES_MAX;
+use evenkeel_core::caveat::threshold::{CPU_VARIES_MAX, RUNS_MIN_COUNT};
 use evenkeel_core::size::{Answer, Figure, LeftOut, Measured, Needed, Prediction, Server, SizeError, Sizing};
 use evenkeel_study::size::Sized;
 pub use json::as_json;
@@ -148,9 +148,10 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) 
 fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answered) -> Vec<String> {
     let (sized, each) = (answer.sized, &found.needed.each);
     let off = [largest_error(&server.mean), largest_error(&server.p95)];
-    let is_off = off.iter().flatten().any(|off| *off > ERROR_MUCH);
+    let odd = misfit(server);
+    let runs: usize = server.mean.points().iter().map(|point| point.responses.len()).sum();
     let beside = sized.bounds.taken_percent.filter(|taken| *taken >= BESIDE_MUCH);
-    let is_guess = is_off || sized.misses_stalls || beside.is_some();
+    let is_guess = odd.is_some() || runs < RUNS_MIN_COUNT || sized.misses_stalls || beside.is_some();
     let (lowest, highest) = server.mean.range();
     let mut lines = vec![headline(asked, sized, found, is_guess), response(each)];
     lines.extend(found.objective(asked));
@@ -171,11 +172,10 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(varies.filter(|percent| *percent > CPU_VARIES_MAX).map(|percent| {
         format!("the CPU time of a request differed by {percent:.0} % between runs of one rate (standard deviation): the server's speed may have changed, and the intervals allow for that")
     }));
-    let (figure, sizing) = match off[1] {
-        Some(p95) if p95 > ERROR_MUCH => ("p95", &server.p95),
-        _ => ("mean", &server.mean),
-    };
-    lines.extend(worst(sizing).filter(|_| is_off).map(|one| misfit(figure, &one.measured)));
+    lines.extend(odd.map(|(figure, rate)| misfit_line(figure, &rate)));
+    lines.extend(
+        (runs < RUNS_MIN_COUNT).then(|| format!("a guess: from {} in all", format::counted(runs, "run"))),
+    );
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
     if each.mean.high.is_infinite() {
@@ -248,6 +248,9 @@ fn basis(sized: &Sized, server: &Server) -> String {
             format::listed(&rates)
         );
     }
+    if sized.disturbed > 0 {
+        let _ = write!(text, "; left out: {} beside other load", format::counted(sized.disturbed, "run"));
+    }
     let ends = [("at least", sized.bounds.at_least_per_s), ("at most", sized.bounds.at_most_per_s)];
     let ends = ends.iter().filter_map(|(word, end)| Some(format!("{word} {}", format::rate((*end)?))));
     let ends: Vec<String> = ends.collect();
@@ -269,13 +272,21 @@ fn worst(sizing: &Sizing) -> Option<LeftOut> {
     sizing.left_out().into_iter().max_by(|one, other| error(one).total_cmp(&error(other)))
 }
 
-fn misfit(figure: &str, measured: &Measured) -> String {
+/// The rate that the others predict wrongly by far, with the figure that is off.
+pub(super) fn misfit(server: &Server) -> Option<(&'static str, Measured)> {
+    let of = |figure, sizing: &Sizing| {
+        let worst = worst(sizing).filter(|_| largest_error(sizing).is_some_and(|off| off > ERROR_MUCH))?;
+        Some((figure, worst.measured))
+    };
+    of("p95", &server.p95).or_else(|| of("mean", &server.mean))
+}
+
+fn misfit_line(figure: &str, measured: &Measured) -> String {
     let runs: Vec<String> = measured.responses.iter().map(|one| format::time(1e3 * one)).collect();
     let rate = format::rate(measured.rate);
     format!(
-        "a guess: {rate} does not fit the other rates, its runs had a {figure} of {}: measure it again (--rate {:.0})",
-        format::listed(&runs),
-        measured.rate
+        "a guess: {rate} does not fit the other rates, its runs had a {figure} of {}",
+        format::listed(&runs)
     )
 }
 

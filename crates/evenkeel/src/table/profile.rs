@@ -18,14 +18,15 @@ const PROSE: usize = 100;
 /// Widest table of cells without `--wide`.
 const TABLE: usize = 100;
 
-/// The end of a study in the terminal: the headlines, a line for each cell, the doubts by cause. `wide` has all figures of a cell.
+/// The end of a study in the terminal: the headlines, a line for each cell, the doubts by cause. `wide` has all figures of a cell, and
+/// all doubts.
 pub fn profile(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look, wide: bool) -> String {
     let cells = cells(plan, summary, look, wide);
     let is_open = cells.contains('?');
     let cells = cells + &below(summary, runs, is_open, look);
     let finding = failed::of_study(plan, summary, runs);
     let finding = finding.map_or_else(String::new, |text| named("finding", Ink::Bad, &text, look));
-    let parts = [finding, headlines(summary, look), cells, caveats(plan, summary, runs, look)];
+    let parts = [finding, headlines(summary, look), cells, caveats(plan, summary, runs, look, wide)];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
@@ -133,8 +134,18 @@ fn titles(plan: &PlanFile, cells: &[&CellSummary]) -> Vec<(usize, String)> {
     titles
 }
 
-fn caveats(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look) -> String {
-    doubts(plan, summary, runs).iter().map(|doubt| one_doubt(doubt, look)).collect()
+/// So many doubts are shown in full, and of others their names: the first ones are mostly why there are others.
+const IN_FULL: usize = 3;
+
+fn caveats(plan: &PlanFile, summary: &SummaryFile, runs: &[RunFile], look: Look, wide: bool) -> String {
+    let doubts = doubts(plan, summary, runs);
+    let is_full =
+        |(at, doubt): &(usize, &Doubt)| wide || *at < IN_FULL || doubt.severity == Severity::Invalid;
+    let (full, others): (Vec<_>, Vec<_>) = doubts.iter().enumerate().partition(is_full);
+    let full: String = full.into_iter().map(|(_, doubt)| one_doubt(doubt, look)).collect();
+    let names: Vec<&str> = others.iter().map(|(_, doubt)| doubt.name.as_str()).collect();
+    let names = format!("{} (in full: `evenkeel runs {} --wide`, and the report)", names.join("; "), plan.id);
+    full + &if others.is_empty() { String::new() } else { named("also", Ink::Soft, &names, look) }
 }
 
 /// A cause, what it touches, its worst that was seen, and what to do.

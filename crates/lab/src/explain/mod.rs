@@ -67,7 +67,7 @@ pub fn explain(
                 continue;
             }
         };
-        let proposal = match proposal::propose(control, &statement.sql, &report.rows) {
+        let proposal = match proposal::propose(control, &report.sample, &report.rows) {
             Err(_) if stop.is_set() => break,
             proposal => proposal?,
         };

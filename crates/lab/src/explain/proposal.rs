@@ -13,8 +13,8 @@ const ROWS_MIN: f64 = 500.0;
 type Columns = BTreeMap<String, BTreeSet<String>>;
 
 /// The CREATE INDEX statement for the first table that is read from end to end, by its rows or by an index, although a condition
-/// limits it, and no index serves one: the columns that are compared for equality, then one that is compared for a range, or
-/// else the one that all is sorted by.
+/// limits it, and no index serves one: the columns that are compared for equality, those that are in a list, then one that is compared for
+/// a range; behind equalities alone the one that all is sorted by.
 ///
 /// # Errors
 /// The server does not say which columns the tables have.
@@ -84,7 +84,7 @@ fn index<'a>(shape: &'a Shape, columns: &Columns, alias: &str, is_joined: bool) 
     };
     let usable = |condition: &&Condition| (is_joined || !condition.joins) && is_its(&condition.column);
     let mut names: Vec<&str> = Vec::new();
-    for relation in [Relation::Equal, Relation::Range] {
+    for relation in [Relation::Equal, Relation::OneOf, Relation::Range] {
         let of = shape.conditions.iter().filter(|condition| condition.relation == relation).filter(usable);
         let found = of.map(|condition| condition.column.name.as_str());
         let most = if relation == Relation::Range { 1 } else { usize::MAX };
@@ -144,6 +144,12 @@ mod tests {
                 "orders",
                 false,
                 Some("CREATE INDEX `customer_created` ON `orders` (`customer`, `created`)"),
+            ),
+            (
+                "SELECT id FROM orders WHERE status IN ('open', 'sent') AND customer = ? ORDER BY created",
+                "orders",
+                false,
+                Some("CREATE INDEX `customer_status` ON `orders` (`customer`, `status`)"),
             ),
             ("SELECT id FROM orders WHERE note = 'x' AND DATE(created) = ?", "orders", false, None),
         ] {

@@ -116,6 +116,10 @@ pub enum CompareError {
          answered, or it was not measured"
     )]
     NoFigure { figure: &'static str },
+    #[error(
+        "CPU per request is not compared: other load took {taken_percent:.0} % of the CPUs, which changes what a request costs"
+    )]
+    Neighbours { taken_percent: f64 },
 }
 
 fn no_common_rate(common: usize, levels: bool, left_out: &[String]) -> String {
@@ -143,6 +147,7 @@ impl CompareError {
                 let rates = if rates.is_empty() { "100,200".to_owned() } else { rates.join(",") };
                 format!("measure both at the same rates: --rate {rates} --repeats 5")
             }
+            Self::Neighbours { .. } => "stop the other load and measure both again".to_owned(),
             Self::NoFigure { .. } => {
                 "`evenkeel report` says why: give the generator CPUs of its own (--generator-cpus), or \
                  measure the server's CPU use (--sense-with)".to_owned()

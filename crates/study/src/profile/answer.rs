@@ -14,14 +14,17 @@ use std::collections::BTreeMap;
 /// Share of the arrivals that may fail in a run that says something about the server.
 const FAILED_MAX: f64 = 0.5;
 
-/// The bounds of series that differ in the target alone: what each of them carries at least, and at most.
+/// The bounds of series that differ in the target alone: what each of them carries at least, and at most. `trusted` is the rate up to
+/// which their response times are reliable.
 pub(super) fn of_group(
     plan: &PlanFile,
     cells: &[CellSummary],
     runs: &[RunFile],
     group: &[usize],
+    trusted: Option<f64>,
 ) -> BoundsRecord {
-    let each: Vec<BoundsRecord> = group.iter().map(|series| of_series(plan, cells, runs, *series)).collect();
+    let each = group.iter().map(|series| of_series(plan, cells, runs, *series, trusted));
+    let each: Vec<BoundsRecord> = each.collect();
     each.into_iter().reduce(hull).unwrap_or_default()
 }
 
@@ -86,12 +89,24 @@ pub(super) fn saturation(probes: &[ProbeRecord], series: usize) -> Option<f64> {
     own.map(|probe| probe.throughput_per_s).filter(|found| *found > 0.0).reduce(f64::max)
 }
 
-fn of_series(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], series: usize) -> BoundsRecord {
+fn of_series(
+    plan: &PlanFile,
+    cells: &[CellSummary],
+    runs: &[RunFile],
+    series: usize,
+    trusted: Option<f64>,
+) -> BoundsRecord {
     let at = runs_of(plan, runs, series);
     let answer = Answer::of(&at);
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
-    let p95 = p95(cells, series, &answer.carried, plan.settings.objective_p95_ms);
+    // Without an objective the rate is ours to choose, so that it is one whose response times are reliable.
+    let is_trusted = |cell: &&CellSummary| trusted.is_none_or(|trusted| cell.rate_per_s <= trusted);
+    let reliable: Vec<CellSummary> = cells.iter().filter(is_trusted).cloned().collect();
+    let p95 = match plan.settings.objective_p95_ms {
+        Some(wanted) => p95(cells, series, &answer.carried, Some(wanted)),
+        None => p95(&reliable, series, &answer.carried, None),
+    };
     let missed = objective(plan.settings.objective_p95_ms, cells, &answer.carried, series)
         .map(|found| found.unsure.unwrap_or(found.missed));
     // Requests that nobody waits for long enough say nothing of a server that has nothing to do.

@@ -20,6 +20,9 @@ use evenkeel_site::server::{Control, HangUp, Target, TargetError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+/// CPU use in percent from which on requests wait for the CPUs, whatever the number of sessions.
+const FULL: f64 = 90.0;
+
 /// Whether the response came to rest, counted from the instants at which requests were due.
 pub(super) fn stability(load: &LoadResult) -> Stability {
     Stability::of(&seconds(load, second), load.counts.timed_out + load.counts.unsent)
@@ -92,6 +95,8 @@ pub(super) fn caveats(
         .is_none_or(|seen| seen.server.status.is_none())
         .then(|| Caveat::not_available("status of the server"));
     let theta = run.theta.as_ref().map(|theta| theta.total_percent);
+    // In overload any number of sessions is busy, and no run is long enough.
+    let is_overload = stability.is_unstable();
     let unanswered = Caveat::unanswered(counts.completed, counts.arrivals, theta);
     // A server that has nothing to do is not helped by a lower rate.
     let overload = match unanswered {
@@ -107,14 +112,14 @@ pub(super) fn caveats(
     let found = [
         lag,
         lag_tail,
-        session_wait,
+        session_wait.filter(|_| !is_overload && theta.is_none_or(|theta| theta < FULL)),
         Caveat::generator(busiest),
         Caveat::failures(&errors, counts.arrivals),
         Caveat::reconnects(load.reconnects),
         run.steal_percent().and_then(Caveat::steal),
         run.other_load_percent.and_then(Caveat::other_load),
         run.neighbours.as_ref().and_then(throttled),
-        batches.and_then(Caveat::batches),
+        batches.and_then(Caveat::batches).filter(|_| !is_overload),
         unseen,
         no_status,
     ];

@@ -3,7 +3,7 @@
 use super::length::phases;
 use super::order::Climbs;
 use super::site::Site;
-use super::spec::{StudySpec, hold};
+use super::spec::{Budget, StudySpec, hold};
 use super::{Notify, StudyError, StudyEvent, order, summary};
 use crate::harness::{Block, Course, go_through, is_course_complete};
 use crate::store::format::{Caveat, CellRecord, FORMAT, PlanFile, RunFile, SummaryFile, WrittenFile};
@@ -131,6 +131,16 @@ impl<'a> Study<'a> {
         })
     }
 
+    /// Whether a disturbed run of a sequence may be made again: one of so many, so that steady neighbours cost little time, and where the
+    /// time is not up.
+    fn retries_left(&self, budget: Budget, cell: &CellRecord) -> u32 {
+        const ONE_OF: u32 = 6;
+        let made = u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
+        let after = self.clock.now() + self.cell_cost(cell) + self.cell_cost(cell);
+        let fits = budget.within.is_none_or(|within| after <= within);
+        u32::from(fits && self.attempts_set_aside() <= made / ONE_OF)
+    }
+
     fn all_down(&mut self) -> Result<(), StudyError> {
         let study = self.plan.identity();
         self.sites.iter_mut().map(|site| site.leave(&study, self.tell)).fold(Ok(()), Result::and)
@@ -208,7 +218,12 @@ impl Course for Study<'_> {
 
     fn next(&mut self) -> Result<Option<Block<Self::Key>>, StudyError> {
         if let Some(budget) = self.spec.budget {
-            return Ok(self.next_of_sequence(budget)?.map(Block::one));
+            let next = self.next_of_sequence(budget)?;
+            return Ok(next.map(|key| Block {
+                retries: 1,
+                retries_in_all: self.retries_left(budget, &key.0),
+                ..Block::one(key)
+            }));
         }
         let climbing = self.next_of_climb()?.map(Block::one);
         Ok(climbing.or_else(|| self.next_block()))

@@ -284,7 +284,7 @@ impl<'a> Findings<'a> {
         let alone =
             known.map(|(least, alone)| format!("; without it, at least {}", floor(alone.low.max(least))));
         let alone = alone.unwrap_or_default();
-        format!("; other load took {took} of its CPUs{alone}")
+        format!("; other load took {took} of its CPUs on average{alone}")
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn groups(plan: &PlanFile) -> Vec<Vec<usize>> {
 
 fn headline(plan: &PlanFile, cells: &[CellSummary], runs: &[RunFile], group: Vec<usize>) -> HeadlineRecord {
     let limit = TrustLimit::of(&points(cells, runs, plan, &group), Tolerance::default());
-    let bounds = answer::of_group(plan, cells, runs, &group);
+    let bounds = answer::of_group(plan, cells, runs, &group, limit.rate);
     let findings = Findings { plan, cells, runs, group: &group, bounds: &bounds, limit: &limit };
     HeadlineRecord {
         label: if groups(plan).len() > 1 { group_label(plan, &group) } else { String::new() },

@@ -12,6 +12,9 @@ use std::collections::BTreeSet;
 /// Shorter runs rarely meet a checkpoint or a flush that stalls a server that writes, seconds.
 const STALL_S: f64 = 45.0;
 
+/// So many runs of a rate without much other load do without those beside it.
+const RUNS_QUIET: usize = 2;
+
 /// One server of a profile: series that differ in the target alone.
 #[derive(Clone, Debug)]
 pub struct Sized {
@@ -22,6 +25,8 @@ pub struct Sized {
     pub misses_stalls: bool,
     /// Rates that settled and count for nothing: requests were given up there, or the generator failed in all runs.
     pub spoilt: Vec<f64>,
+    /// Runs that count for nothing, since other load was large in them and not in others of their rate.
+    pub disturbed: usize,
     pub limit: TrustLimit,
     /// What the server carries, and what a request takes of it.
     pub bounds: BoundsRecord,
@@ -50,6 +55,10 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
         let is_short = |at: &AtRate<'_>| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
         Sized {
             misses_stalls: series.is_some_and(|series| series.writes) && settled.iter().any(is_short),
+            disturbed: settled
+                .iter()
+                .map(|(_, cells)| answered(cells, runs).len() - counting(cells, runs).len())
+                .sum(),
             spoilt: spoilt.into_iter().map(|(rate, _)| rate).collect(),
             label: headline.label,
             workload: series.map_or_else(String::new, |series| series.workload.clone()),
@@ -119,8 +128,15 @@ fn statements(
     names.into_iter().map(model).collect()
 }
 
-/// The runs of cells that count; several targets are as several runs.
+/// The runs of cells that count; several targets are as several runs. Runs beside much other load count only where others are fewer
+/// than [`RUNS_QUIET`].
 fn counting<'a>(cells: &[&CellSummary], runs: &'a [RunFile]) -> Vec<&'a RunFile> {
+    let all = answered(cells, runs);
+    let quiet: Vec<&RunFile> = all.iter().filter(|run| !run.disturbance().is_too_large()).copied().collect();
+    if quiet.len() < RUNS_QUIET { all } else { quiet }
+}
+
+fn answered<'a>(cells: &[&CellSummary], runs: &'a [RunFile]) -> Vec<&'a RunFile> {
     let own = |cell: &&CellSummary| runs.iter().filter(|run| run.cell == cell.cell).collect::<Vec<_>>();
     cells.iter().flat_map(|cell| standing(&own(cell))).filter(|run| !run.lower_bound).collect()
 }

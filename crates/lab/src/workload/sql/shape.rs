@@ -22,6 +22,8 @@ pub struct Column {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Equal,
+    /// To one of a list.
+    OneOf,
     /// To all values above or below one.
     Range,
 }
@@ -216,7 +218,8 @@ impl Lexemes {
             column.map(|column| Condition { column, relation, joins }).into_iter().collect::<Vec<_>>()
         };
         match self.word(at) {
-            "IN" => one(self.limited(at), Relation::Equal, false),
+            "IN" => one(self.limited(at), Relation::OneOf, false),
+            "LIKE" if self.is_prefix(at + 1) => one(self.limited(at), Relation::Range, false),
             "IS" if self.word(at + 1) == "NULL" => one(self.limited(at), Relation::Equal, false),
             "BETWEEN" => one(self.limited(at), Relation::Range, false),
             sign @ ("=" | "<=>" | "<" | ">" | "<=" | ">=") => {
@@ -230,6 +233,15 @@ impl Lexemes {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Whether a pattern begins with what it looks for.
+    fn is_prefix(&self, at: usize) -> bool {
+        let pattern = self.0.get(at).map_or("", |lexeme| lexeme.text.as_str());
+        pattern.len() > 2
+            && pattern.starts_with('\'')
+            && !pattern.starts_with("'%")
+            && !pattern.starts_with("'_")
     }
 
     /// What the placeholder at this place is for; `list` is the column before the IN around it, `own` that of its place in a row
@@ -352,7 +364,7 @@ mod tests {
             shape(text).conditions.into_iter().map(|one| (one.column.name, one.relation, one.joins)).collect()
         };
         let text = "SELECT a = 1 FROM t JOIN u ON t.x = u.y WHERE b = 'z' AND c > 5 AND DATE(d) = ? AND e * 2 < 3 \
-                    AND f IS NULL AND g LIKE ? GROUP BY h HAVING h > 4";
+                    AND f IS NULL AND g LIKE '%x' AND i LIKE 'x%' AND j IN (1, 2) GROUP BY h HAVING h > 4";
         let (equal, range) = (Relation::Equal, Relation::Range);
         let expected = [
             ("x", equal, true),
@@ -360,6 +372,8 @@ mod tests {
             ("b", equal, false),
             ("c", range, false),
             ("f", equal, false),
+            ("i", range, false),
+            ("j", Relation::OneOf, false),
         ];
         assert_eq!(found(text), expected.map(|(name, relation, joins)| (name.to_owned(), relation, joins)));
         assert!(shape("SELECT a FROM t WHERE a = 1 OR b = 2").has_or);
