@@ -304,8 +304,8 @@ mod tests {
             told,
             [
                 (Severity::Invalid, "The generator was late"),
-                (Severity::Doubt, "Few runs"),
                 (Severity::Doubt, "Others used the CPUs"),
+                (Severity::Doubt, "Few runs"),
                 (Severity::Note, "More than the server carries"),
             ]
         );

@@ -73,7 +73,7 @@ pub fn study(
         generator_cpus,
         parts: asked_parts(&args.mu)?,
         // A run that was disturbed is one of many, and a further one comes anyway where it tells more.
-        retries: if budget.is_some() { 0 } else { args.retries.unwrap_or(RETRIES_DEFAULT) },
+        retries: args.retries.unwrap_or(RETRIES_DEFAULT),
         budget,
         whole_sweep: args.whole_sweep,
         sites: servers.sites,

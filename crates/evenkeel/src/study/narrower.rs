@@ -139,8 +139,9 @@ mod tests {
         assert!(found.command.ends_with(" --repeats 4 --duration 20s --warm-up 4s"), "{}", found.command);
         assert!(!Narrower::of(&plan, &sized, 100_000.0, true).command.contains("100000"));
         let alone = Narrower::of(&plan, &sized, 150.0, true);
-        let command = format!("{start}150 --repeats 3 --duration 60s --warm-up 4s");
-        assert_eq!(alone, Narrower { command, seconds: 192.0 });
+        // The lower of two rates does not fit the higher one.
+        let command = format!("{start}100,150 --repeats 3 --duration 60s --warm-up 4s");
+        assert_eq!(alone, Narrower { command, seconds: 384.0 });
         plan.series[0].writes = true;
         let writing = evenkeel_study::size::sized(&plan, &runs).remove(0);
         let found = Narrower::of(&plan, &writing, 150.0, false);

@@ -18,6 +18,11 @@ use side::Count;
 pub use side::{Figure, More, Side};
 pub use studies::{LevelPair, level_pairs};
 
+/// From this share of the CPUs on, percent, other load changes what a request costs, ...
+const TAKEN_MUCH: f64 = 10.0;
+/// ... by up to this factor.
+const CACHES: f64 = 2.0;
+
 /// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
 /// count from the sending: then they are set aside.
 pub fn compare(
@@ -57,7 +62,17 @@ fn counted(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Resul
         Figure::Cpu => studies::cpu(first, second)?,
         Figure::Response | Figure::P95 => studies::at_common_rates(first, second, figure)?,
     };
-    judged::of(found, figure, margin, (studies::unlike(first, second), unfinished(first, second)))
+    let found =
+        judged::of(found, figure, margin, (studies::unlike(first, second), unfinished(first, second)))?;
+    beside_other_load(first, second, &found).map_or(Ok(found), Err)
+}
+
+/// A program that shares the caches changes what a request costs, by less than [`CACHES`].
+fn beside_other_load(first: &Side, second: &Side, found: &Compared) -> Option<CompareError> {
+    let taken = [first, second].into_iter().filter_map(Side::taken_percent).reduce(f64::max)?;
+    let (low, high) = found.comparison.as_ref()?.ratio.interval.unwrap_or((0.0, f64::INFINITY));
+    let is_open = found.figure == Figure::Cpu && taken >= TAKEN_MUCH && high > 1.0 / CACHES && low < CACHES;
+    is_open.then_some(CompareError::Neighbours { taken_percent: taken })
 }
 
 /// The sides of which runs are still to come, each study once.

@@ -57,13 +57,7 @@ fn carried((first, one): (&Side, usize), (second, other): (&Side, usize), label:
 
 /// CPU time for a request at rates that are nearly the same. At others it cannot be compared: it falls with the rate, since what a
 /// server does by itself is divided by more requests.
-///
-/// Nor beside other load: a program that shares the caches changes what a request costs.
 pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
-    let taken = [first, second].into_iter().filter_map(Side::taken_percent).reduce(f64::max);
-    if let Some(taken_percent) = taken.filter(|taken| *taken >= TAKEN_MUCH) {
-        return Err(CompareError::Neighbours { taken_percent });
-    }
     let mut found = Found::default();
     let all = common(first, second, NEAR, &mut found.left_out)?;
     let common = all.len();
@@ -236,8 +230,6 @@ fn by_place(first: &Side, second: &Side) -> Result<Vec<(String, usize, usize)>, 
 
 /// Shares of the CPUs that neighbours take are alike up to so many percentage points.
 const TAKEN_ALIKE: f64 = 5.0;
-/// From this share of the CPUs on, percent, other load decides what a request costs.
-const TAKEN_MUCH: f64 = 10.0;
 /// Numbers of connections nearer than this, as a logarithm of their ratio, are alike: those that are free vary.
 const SESSIONS_ALIKE: f64 = 0.2;
 

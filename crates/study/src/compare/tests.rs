@@ -1,7 +1,9 @@
 //! Comparisons of studies made by hand.
 
 use super::*;
-use crate::store::format::{CountsRecord, KindRecord, PlanFile, RunFile, TimesRecord, Verdict};
+use crate::store::format::{
+    CountsRecord, KindRecord, NeighboursRecord, PlanFile, RunFile, TimesRecord, Verdict,
+};
 use evenkeel_core::experiment::{Side as Where, Verdict as Judged};
 
 const PLAN: &str = r#"{"format":1,"id":"one","kind":"profile","created_unix_s":1,"tool":"0","command":[],"seed":1,
@@ -324,6 +326,24 @@ fn cpu_for_a_request_is_compared_at_rates_that_are_nearly_the_same() {
     assert_eq!((found.verdict, found.conditions.len()), (Judged::Worse, 2));
     let unseen = compare(&one, &side("two", [10.0, 20.0]), Figure::Cpu, margin()).unwrap_err();
     assert!(matches!(unseen, CompareError::NoFigure { .. }), "{unseen}");
+}
+
+#[test]
+fn cpu_beside_other_load_is_compared_where_the_difference_is_larger_than_caches_make_it() {
+    let of = |id: &str, micros: f64| {
+        let mut all = runs([10.0, 20.0]);
+        for run in &mut all {
+            let micros = micros * (1.0 + 0.01 * f64::from(run.repeat));
+            run.sense.insert("server_cpu_us_per_request".to_owned(), micros);
+            let around = NeighboursRecord { cpus: 1.0, taken_percent: 60.0, ..NeighboursRecord::default() };
+            run.neighbours = Some(around);
+        }
+        of_runs(id, all)
+    };
+    let by = |micros: f64| compare(&of("one", 500.0), &of("two", micros), Figure::Cpu, margin());
+    let error = by(400.0).unwrap_err();
+    assert_eq!(error, CompareError::Neighbours { taken_percent: 60.0 });
+    assert_eq!(by(100.0).map(|found| found.verdict), Ok(Judged::Better));
 }
 
 #[test]

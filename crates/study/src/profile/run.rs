@@ -220,7 +220,7 @@ impl Course for Study<'_> {
         if let Some(budget) = self.spec.budget {
             let next = self.next_of_sequence(budget)?;
             return Ok(next.map(|key| Block {
-                retries: 1,
+                retries: self.spec.retries,
                 retries_in_all: self.retries_left(budget, &key.0),
                 ..Block::one(key)
             }));
