@@ -309,7 +309,7 @@ mod tests {
                 (Severity::Note, "More than the server carries"),
             ]
         );
-        assert_eq!((doubts[1].touches.as_str(), doubts[1].worst_at.as_str()), ("the whole study", ""));
+        assert_eq!((doubts[2].touches.as_str(), doubts[2].worst_at.as_str()), ("the whole study", ""));
     }
 
     #[test]

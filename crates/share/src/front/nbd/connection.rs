@@ -84,6 +84,8 @@ pub(super) struct Connection {
     pub armed: bool,
     /// It is among those that wait for memory.
     pub waits: bool,
+    /// Its turn among them, if it has had no memory since.
+    pub turn: Option<u64>,
 }
 
 impl Connection {
@@ -114,6 +116,7 @@ impl Connection {
             door: None,
             armed: false,
             waits: false,
+            turn: None,
         }
     }
 
@@ -140,14 +143,15 @@ impl Connection {
     }
 
     /// Memory of all that it asked for.
-    fn holds(&self) -> usize {
+    pub fn holds(&self) -> usize {
         self.held + self.output.held()
     }
 
     /// Looks at it once more; whether it has done nothing for too long. `hungry`: others wait for memory.
     pub fn is_over_due(&mut self, hungry: bool) -> bool {
         let owes = self.owes();
-        self.watch.is_over(owes, hungry)
+        let held = hungry.then(|| self.holds());
+        self.watch.is_over(owes, held)
     }
 
     /// Nothing is to come from it or for it.

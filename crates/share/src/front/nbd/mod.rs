@@ -62,6 +62,8 @@ pub(crate) struct Nbd {
     /// Connections to read from; those that wait for memory; those that have something to send.
     again: Vec<usize>,
     waiting: Vec<usize>,
+    /// Clients that ever began to wait.
+    turns: u64,
     unsent: Vec<usize>,
     /// What follows from an answer.
     following: Vec<Request>,
@@ -89,6 +91,7 @@ impl Nbd {
             gone: Vec::new(),
             again: Vec::new(),
             waiting: Vec::new(),
+            turns: 0,
             unsent: Vec::new(),
             following: Vec::new(),
         })
@@ -156,6 +159,10 @@ impl Nbd {
             Flow::More => self.again.push(number),
             Flow::Waits => {
                 connection.waits = true;
+                if connection.turn.is_none() {
+                    connection.turn = Some(self.turns);
+                    self.turns += 1;
+                }
                 self.waiting.push(number);
             }
             Flow::Broken => self.end(number),
@@ -191,10 +198,15 @@ impl Nbd {
         }
     }
 
+    /// Who holds nothing goes first, then who has waited longest.
     fn wake_waiting(&mut self) {
         if !self.memory.was_released() {
             return;
         }
+        let connections = &self.connections;
+        self.waiting.sort_by_key(|number| {
+            connections[*number].as_ref().map(|connection| (connection.holds() > 0, connection.turn))
+        });
         for number in self.waiting.drain(..) {
             if let Some(connection) = &mut self.connections[number] {
                 connection.waits = false;

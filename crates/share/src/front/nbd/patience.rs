@@ -16,6 +16,8 @@ const HANDSHAKE: u32 = 10;
 const STILL: u32 = 30;
 /// The same where others wait for memory.
 const STILL_HUNGRY: u32 = 5;
+/// Where others wait, all that a client holds has to move within so many looks.
+const TURNOVER: u64 = 30;
 
 /// Progress of something under way: how many were whole before it, and how many of its bytes have moved.
 pub(super) type Progress = (u64, u64);
@@ -41,9 +43,10 @@ struct Still {
 }
 
 impl Still {
-    fn look(&mut self, now: Option<Progress>) -> u32 {
+    /// `step` is how many bytes count as having moved.
+    fn look(&mut self, now: Option<Progress>, step: u64) -> u32 {
         let stands =
-            |(whole, moved): Progress, (before, bytes): Progress| whole == before && moved - bytes < STEP;
+            |(whole, moved): Progress, (before, bytes): Progress| whole == before && moved - bytes < step;
         match (now, self.seen) {
             (Some(now), Some(seen)) if stands(now, seen) => self.looks += 1,
             _ => *self = Self { looks: 0, seen: now },
@@ -61,8 +64,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Looks at it once more; whether it has not moved for too long. `hungry`: others wait for memory.
-    pub fn is_over(&mut self, owes: Owes, hungry: bool) -> bool {
+    /// Looks at it once more; whether it has not moved for too long. `hungry`: the bytes that it holds, where others wait for them.
+    pub fn is_over(&mut self, owes: Owes, hungry: Option<usize>) -> bool {
         let (payload, answers) = match owes {
             Owes::Choice => {
                 self.choosing += 1;
@@ -72,8 +75,9 @@ impl Watch {
             Owes::Rest { payload, answers } => (payload, answers),
         };
         // Both are looked at: one that sends always anew does not take its answers for that.
-        let most = if hungry { STILL_HUNGRY } else { STILL };
-        self.payload.look(payload).max(self.answers.look(answers)) >= most
+        let most = if hungry.is_some() { STILL_HUNGRY } else { STILL };
+        let step = STEP.max(hungry.unwrap_or(0) as u64 * u64::from(most) / TURNOVER);
+        self.payload.look(payload, step).max(self.answers.look(answers, step)) >= most
     }
 }
 
@@ -87,10 +91,10 @@ mod tests {
 
     /// The look at which it is over.
     fn over(owes: impl Fn(u64) -> Owes) -> Option<u64> {
-        over_where(false, owes)
+        over_where(None, owes)
     }
 
-    fn over_where(hungry: bool, owes: impl Fn(u64) -> Owes) -> Option<u64> {
+    fn over_where(hungry: Option<usize>, owes: impl Fn(u64) -> Owes) -> Option<u64> {
         let mut watch = Watch::default();
         (0..1_000).find(|&look| watch.is_over(owes(look), hungry))
     }
@@ -100,7 +104,9 @@ mod tests {
         let looks = |step| over(|look| payload(0, look * step));
         assert_eq!((looks(STEP), looks(STEP / 16)), (None, None));
         assert_eq!((looks(0), looks(1)), (Some(30), Some(30)));
-        assert_eq!(over_where(true, |_| payload(0, 0)), Some(5), "others wait for memory");
+        assert_eq!(over_where(Some(0), |_| payload(0, 0)), Some(5), "others wait for memory");
+        let at = |rate: u64| over_where(Some(32 << 20), |look| payload(0, look * rate));
+        assert_eq!((at(1 << 20), at(2 << 20)), (Some(5), None), "32 MiB have to move within half a minute");
         assert_eq!(over(|look| Owes::Rest { payload: None, answers: Some((7, look)) }), Some(30));
     }
 

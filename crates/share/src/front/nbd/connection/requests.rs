@@ -61,6 +61,7 @@ impl Connection {
         let nbd::Request { command, cookie, offset, length } = request;
         let Some((buffer, held)) = context.memory.take(length as usize, self.holds()) else { return false };
         self.held += held.bytes;
+        self.turn = None;
         match command {
             Command::Write { durable } => {
                 self.payload = Payload::Write { buffer, filled: 0, held, cookie, offset, durable };
