@@ -162,8 +162,11 @@ fn set_aside(runs: &[&RunFile]) -> Vec<Disturbance> {
     runs.iter().flat_map(|run| &run.set_aside).map(AttemptRecord::disturbance).collect()
 }
 
-/// Whether the first repeat stands apart from the later ones, as where something warms up over runs.
+/// Whether the first repeat stands apart from the later ones, as where something warms up over runs. In overload all differ.
 fn first_differs(runs: &[&RunFile]) -> Option<Caveat> {
+    if runs.iter().any(|run| run.stability == Verdict::Unstable) {
+        return None;
+    }
     let mut by_repeat = runs.to_vec();
     by_repeat.sort_by_key(|run| run.repeat);
     let taus: Vec<f64> =
