@@ -62,7 +62,16 @@ impl Answer {
     }
 }
 
+/// From which error on, as a part of what was measured, a prediction is a guess.
+pub const ERROR_MUCH: f64 = 1.0;
+
 impl Server {
+    /// The rate that the others predict wrongly by more than [`ERROR_MUCH`], with the figure that is off.
+    pub fn misfit(&self) -> Option<(Figure, Measured)> {
+        let of = |figure: Figure, sizing: &Sizing| Some((figure, sizing.worst(ERROR_MUCH)?.measured));
+        of(Figure::P95, &self.p95).or_else(|| of(Figure::Mean, &self.mean))
+    }
+
     pub fn at(&self, rate: f64) -> Result<Answer, SizeError> {
         let mean = self.mean.predict(rate)?;
         let p95 = self.p95.predict(rate)?.not_below(&mean);
@@ -226,7 +235,7 @@ mod tests {
 
     #[test]
     fn each_rate_is_predicted_from_the_others() {
-        let left = sizing(&RATES, ENDS).left_out();
+        let left = sizing(&RATES, ENDS).left_out().to_vec();
         assert_eq!(left.len(), 4);
         assert!(left[1..3].iter().all(|one| one.error().unwrap().abs() < 0.15), "{left:?}");
         let point = &mm1(&RATES, 1.0)[..1];

@@ -1,6 +1,7 @@
 use super::model::{Drawn, Ends, Figure, Fit, Measured, draws};
 use crate::statistics::{CONFIDENCE, halved, normal_tail};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// Length of the run, in seconds, whose response is predicted.
 const RUN_S: f64 = 60.0;
@@ -43,6 +44,11 @@ impl LeftOut {
     pub fn error(&self) -> Option<f64> {
         Some(self.predicted?.response / self.measured.level().exp() - 1.0)
     }
+
+    /// The same without its sign; infinite where it is not predicted.
+    fn size(&self) -> f64 {
+        self.error().map_or(f64::INFINITY, f64::abs)
+    }
 }
 
 /// The model of one figure, fitted to all rates that settled.
@@ -52,6 +58,8 @@ pub struct Sizing {
     ends: Ends,
     figure: Figure,
     drawn: Vec<(Drawn, Fit)>,
+    /// Made when it is first asked for: it takes a model for each rate.
+    left_out: OnceLock<Vec<LeftOut>>,
 }
 
 impl Sizing {
@@ -63,7 +71,7 @@ impl Sizing {
         }
         let fitted = |drawn: Drawn| Some((drawn, drawn.fit(&points, figure)?));
         let drawn = draws(&points, &ends, figure).into_iter().filter_map(fitted).collect();
-        Ok(Self { points, ends, figure, drawn })
+        Ok(Self { points, ends, figure, drawn, left_out: OnceLock::new() })
     }
 
     pub fn points(&self) -> &[Measured] {
@@ -108,14 +116,27 @@ impl Sizing {
         low.is_finite().then_some(Prediction { rate, response, low, high })
     }
 
-    pub fn left_out(&self) -> Vec<LeftOut> {
+    /// The rate that fits the others least, where it is off by more than this.
+    pub(super) fn worst(&self, above: f64) -> Option<LeftOut> {
+        let worst = self.left_out().iter().max_by(|one, other| one.size().total_cmp(&other.size()));
+        worst.filter(|worst| worst.size() > above).cloned()
+    }
+
+    /// The largest error of a rate that is predicted from the others; infinite where one is not predicted, `None` of a single rate.
+    pub fn largest_error(&self) -> Option<f64> {
+        self.left_out().iter().map(LeftOut::size).reduce(f64::max)
+    }
+
+    pub fn left_out(&self) -> &[LeftOut] {
         let one = |at: usize| {
             let mut others = self.points.clone();
             let measured = others.remove(at);
             let sizing = Self::of(&others, self.ends, self.figure);
             LeftOut { predicted: sizing.and_then(|sizing| sizing.predict(measured.rate)).ok(), measured }
         };
-        if self.points.len() < 2 { Vec::new() } else { (0..self.points.len()).map(one).collect() }
+        self.left_out.get_or_init(|| {
+            if self.points.len() < 2 { Vec::new() } else { (0..self.points.len()).map(one).collect() }
+        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! The profile that answers what a stored one leaves open.
 
-use super::sizing::misfit;
 use crate::format;
 use evenkeel_core::digits::nearest;
 use evenkeel_core::size::Server;
@@ -72,7 +71,7 @@ impl Narrower {
         }
         // Nobody's server is sent what is far above all that it was seen to answer.
         let asked = (rate <= most).then_some(rate.min(2.0 * highest));
-        let odd = sized.server.as_ref().ok().and_then(misfit).map(|(_, measured)| measured.rate);
+        let odd = sized.server.as_ref().ok().and_then(Server::misfit).map(|(_, measured)| measured.rate);
         let wanted: Vec<f64> = asked.into_iter().chain(odd.filter(|odd| asked != Some(*odd))).collect();
         let is_other = |share: &f64| wanted.iter().all(|wanted| (share / wanted - 1.0).abs() > NEAR);
         let shares = SHARES.iter().map(|share| share * carried).filter(|rate| !is_alone && is_other(rate));

@@ -5,7 +5,7 @@ mod json;
 use super::narrower::Narrower;
 use crate::format;
 use evenkeel_core::caveat::threshold::{CPU_VARIES_MAX, RUNS_MIN_COUNT};
-use evenkeel_core::size::{Answer, Figure, LeftOut, Measured, Needed, Prediction, Server, SizeError, Sizing};
+use evenkeel_core::size::{Answer, ERROR_MUCH, Figure, Measured, Needed, Prediction, Server, SizeError};
 use evenkeel_study::size::Sized;
 pub use json::as_json;
 use std::fmt::Write as _;
@@ -140,15 +140,15 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) 
             let within = format::time(1e3 * seconds);
             format!("{} within {within} ({workload}) on {servers}: {guess}up to {rate}{share}", word(figure))
         }
-        _ if asked.servers.is_some() => format!("{rate} ({workload}) on {servers}{share}"),
+        _ if asked.servers.is_some() => format!("{guess}{rate} ({workload}) on {servers}{share}"),
         _ => format!("{rate}{wanted} ({workload}): {guess}{servers}{share}"),
     }
 }
 
 fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answered) -> Vec<String> {
     let (sized, each) = (answer.sized, &found.needed.each);
-    let off = [largest_error(&server.mean), largest_error(&server.p95)];
-    let odd = misfit(server);
+    let off = [server.mean.largest_error(), server.p95.largest_error()];
+    let odd = server.misfit();
     let runs: usize = server.mean.points().iter().map(|point| point.responses.len()).sum();
     let beside = sized.bounds.taken_percent.filter(|taken| *taken >= BESIDE_MUCH);
     let is_guess = odd.is_some() || runs < RUNS_MIN_COUNT || sized.misses_stalls || beside.is_some();
@@ -172,7 +172,7 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(varies.filter(|percent| *percent > CPU_VARIES_MAX).map(|percent| {
         format!("the CPU time of a request differed by {percent:.0} % between runs of one rate (standard deviation): the server's speed may have changed, and the intervals allow for that")
     }));
-    lines.extend(odd.map(|(figure, rate)| misfit_line(figure, &rate)));
+    lines.extend(odd.map(|(figure, rate)| misfit(figure, &rate)));
     lines.extend(
         (runs < RUNS_MIN_COUNT).then(|| format!("a guess: from {} in all", format::counted(runs, "run"))),
     );
@@ -263,36 +263,14 @@ fn basis(sized: &Sized, server: &Server) -> String {
 /// From which share of the CPUs on, percent, what others took makes a prediction a guess.
 const BESIDE_MUCH: f64 = 10.0;
 
-/// From which error on, as a part of what was measured, a prediction is a guess.
-const ERROR_MUCH: f64 = 1.0;
-
-/// The rate that fits the others least.
-fn worst(sizing: &Sizing) -> Option<LeftOut> {
-    let error = |one: &LeftOut| one.error().map_or(f64::INFINITY, f64::abs);
-    sizing.left_out().into_iter().max_by(|one, other| error(one).total_cmp(&error(other)))
-}
-
-/// The rate that the others predict wrongly by far, with the figure that is off.
-pub(super) fn misfit(server: &Server) -> Option<(&'static str, Measured)> {
-    let of = |figure, sizing: &Sizing| {
-        let worst = worst(sizing).filter(|_| largest_error(sizing).is_some_and(|off| off > ERROR_MUCH))?;
-        Some((figure, worst.measured))
-    };
-    of("p95", &server.p95).or_else(|| of("mean", &server.mean))
-}
-
-fn misfit_line(figure: &str, measured: &Measured) -> String {
+fn misfit(figure: Figure, measured: &Measured) -> String {
     let runs: Vec<String> = measured.responses.iter().map(|one| format::time(1e3 * one)).collect();
     let rate = format::rate(measured.rate);
     format!(
-        "a guess: {rate} does not fit the other rates, its runs had a {figure} of {}",
+        "a guess: {rate} does not fit the other rates, its runs had a {} of {}",
+        word(figure),
         format::listed(&runs)
     )
-}
-
-/// The largest error of a rate that is predicted from the others; infinite where one is not predicted, `None` of a single rate.
-fn largest_error(sizing: &Sizing) -> Option<f64> {
-    sizing.left_out().iter().map(|one| one.error().map_or(f64::INFINITY, f64::abs)).reduce(f64::max)
 }
 
 fn errors([mean, p95]: [Option<f64>; 2]) -> String {

@@ -107,6 +107,26 @@ fn shares_change_while_the_host_serves_and_a_bad_file_changes_nothing() {
 }
 
 #[test]
+fn a_disk_ends_also_while_a_process_has_its_file_open() {
+    if !crate::mounted::can_mount() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| -> PathBuf { folder.path().join(name) };
+    fs::create_dir(at("shown")).expect("a folder");
+    let (backing, shown) = (text(&at("disk")), text(&at("shown")));
+    let disk = format!("[[disk]]\nname = 'd'\nbacking = '{backing}'\nsize = '1M'\nfuse = '{shown}'\n");
+    let file = configured(&at("share.toml"), &format!("name = 'h'\nmetrics = '127.0.0.1:0'\n{disk}"));
+    let host = Host::start(&[&file], at("log"));
+    let mounts = || fs::read_to_string("/proc/self/mounts").expect("the mounts").contains(&shown);
+    let mut open = fs::File::open(at("shown/d")).expect("the disk as a file");
+    assert!(mounts());
+    host.stop();
+    assert!(fs::read_to_string(at("log")).expect("a log").contains("event=still_open"));
+    assert!(!mounts() && open.read(&mut [0; 16]).is_err(), "it is gone");
+}
+
+#[test]
 fn a_disk_that_is_cut_while_it_is_served_is_told_and_the_host_is_not_well() {
     let folder = tempfile::tempdir().expect("a temporary directory");
     let at = |name: &str| -> PathBuf { folder.path().join(name) };
