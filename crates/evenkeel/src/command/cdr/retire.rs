@@ -101,7 +101,7 @@ pub(super) fn days(text: &str, flag: &str) -> Result<u32> {
 /// What was dropped and what was not.
 fn text(retired: &Retired) -> String {
     let mut text = format!("today is {}; tables before {} are too old\n", retired.today, retired.first_kept);
-    let word = if retired.dry_run { "would drop" } else { "dropped" };
+    let word = if retired.dry_run { "would be dropped" } else { "dropped" };
     for table in &retired.dropped {
         let (records, megabytes) = (counted(table.records, "record"), format::count(table.bytes >> 20));
         text.push_str(&format!("{word}  {}  {records}, {megabytes} MB\n", table.table));
