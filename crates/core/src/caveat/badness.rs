@@ -92,7 +92,7 @@ pub const CAUSES: [Cause; 14] = [
     Cause {
         name: "Requests took more CPU time in some runs than in others",
         codes: &[&["cpu-varies"]],
-        remedy: "The machine's speed changed, as that of a virtual one does without stolen time being shown, or runs met too few \
+        remedy: "CPU speed changed between runs (on a virtual machine this need not show as stolen time), or runs met too few \
                  costly requests: measure at a quieter time, or with a longer --duration.",
     },
     Cause {
@@ -138,7 +138,7 @@ pub const CAUSES: [Cause; 14] = [
         remedy: "Set innodb_flush_method to O_DIRECT.",
     },
     Cause {
-        name: "The sweep chose the rates as it went",
+        name: "The first runs went up through the rates",
         codes: &[&["rates-not-measured"], &["first-block-rises"]],
         remedy: "Measure every rate in random order from the start with --whole-sweep.",
     },

@@ -100,7 +100,7 @@ impl fmt::Display for Reason {
             Self::Fixed => f.write_str("it is fixed"),
             Self::Start => f.write_str("nothing has been measured yet"),
             Self::NotFull { in_flight } => {
-                write!(f, "only {in_flight:.1} are in flight, which says nothing about the limit")
+                write!(f, "{in_flight:.1} transactions run, too few to test the limit")
             }
             Self::Silent { seconds } => {
                 write!(f, "nothing has completed for {seconds:.1} s: nothing to learn")

@@ -16,6 +16,8 @@ const ABOVE: f64 = 1.1;
 
 /// A rough search begins with this multiple of the throughput of a closed load, which the server hardly carries.
 const ROUGHLY_ABOVE: f64 = 1.5;
+/// Where overload completes less than this part of a closed load, the server collapses in it.
+const COLLAPSED: f64 = 0.5;
 
 /// A gentle search begins with this rate per second.
 pub const GENTLE_START: f64 = 10.0;
@@ -99,6 +101,8 @@ pub struct RateSearch {
     rough: bool,
     /// Least mean response time of a carried probe, of a search that must not strain the server; `None` of any other.
     gentle: Option<f64>,
+    /// Throughput of a closed load; `None` where there was none.
+    closed: Option<f64>,
     probes: u32,
 }
 
@@ -116,6 +120,7 @@ impl RateSearch {
             growth: 2.0,
             rough: false,
             gentle: None,
+            closed: None,
             probes: 0,
         }
     }
@@ -128,9 +133,10 @@ impl RateSearch {
     }
 
     /// For somebody who goes on from there by himself: one probe of overload, above the throughput of a closed load, and what
-    /// is completed in it is taken for the saturation. Rates are raised until there is such a probe.
+    /// is completed in it is taken for the saturation, or the closed throughput where the server collapses in overload. Rates are
+    /// raised until there is such a probe.
     pub fn roughly_from(throughput: f64) -> Self {
-        Self { rough: true, ..Self::from_rate(ROUGHLY_ABOVE * throughput) }
+        Self { rough: true, closed: Some(throughput), ..Self::from_rate(ROUGHLY_ABOVE * throughput) }
     }
 
     /// For a server that others use: it begins low, and rises twofold at most while response times hold. Of a `rough` one a rate
@@ -217,6 +223,7 @@ impl RateSearch {
         let middle =
             if self.low > 0.0 { (self.low * self.high).sqrt() } else { self.overload.unwrap_or(self.high) };
         let rate = self.overload.filter(|&overload| overload >= self.low).unwrap_or(middle);
+        let rate = self.closed.filter(|closed| rate < COLLAPSED * closed).unwrap_or(rate);
         Saturation { rate, carried: self.low, probes: self.probes }
     }
 

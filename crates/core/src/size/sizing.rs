@@ -100,7 +100,8 @@ impl Sizing {
         // No server answers faster at a higher load than at a lower one.
         let settled = [self.range().0, self.range().1].into_iter().filter(|settled| *settled < at);
         let floors = settled.filter_map(|settled| Some(self.quantiles(settled, settled)?.low));
-        Ok(Prediction { low: floors.fold(found.low, f64::max), ..found })
+        let low = floors.fold(found.low, f64::max);
+        Ok(Prediction { low, response: found.response.max(low), high: found.high.max(low), ..found })
     }
 
     /// The response at a rate by the model alone; `None` where the server most likely does not carry it.

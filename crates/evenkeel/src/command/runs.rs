@@ -131,8 +131,16 @@ fn list(session: &Session, args: &Args) -> Result<ExitCode> {
 
 fn read(session: &Session, listed: Listed) -> ListedStudy {
     let Listed { name, folder } = listed;
-    let mut study = ListedStudy { study: name, plan: None, summary: None, published: None, damaged: None };
+    let mut study = ListedStudy {
+        study: name,
+        plan: None,
+        summary: None,
+        published: None,
+        damaged: None,
+        is_running: false,
+    };
     if let Ok(folder) = &folder {
+        study.is_running = folder.is_measured();
         match of_published(session, folder) {
             Ok(None) => {}
             Ok(found) => {

@@ -12,6 +12,7 @@ use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
 use evenkeel_site::sandbox::{self, Lifetime, Sandbox, SandboxError, SandboxInfo, SandboxSpec, State};
 use evenkeel_site::server::Target;
+use evenkeel_study::profile;
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
@@ -110,6 +111,12 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                         "choose another name, or remove it first: evenkeel sandbox down {name}, evenkeel sandbox clean {name}"
                     ));
             }
+            if let Some((study, what)) = unrestored(session, name)? {
+                return Err(anyhow!(
+                    "study {study} changed the data of sandbox {name:?} and has not restored them"
+                ))
+                .hint(what);
+            }
             let wanted = ebs.map(|ebs| data::wanted(ebs, rows, None)).transpose()?;
             let spec = SandboxSpec {
                 port: *port,
@@ -122,6 +129,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Action::Down { name } => down(session, name)?,
         Action::List { json } => list(session, *json)?,
         Action::Shell { name, arguments } => {
+            if let Some((study, what)) = unrestored(session, name)? {
+                out::tell(&format!(
+                    "warning: study {study} changed the data of sandbox {name:?} and has not restored them: {what}\n"
+                ));
+            }
             let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
             // Returns only where the client could not take this process's place.
             return Err(sandbox::shell(&session.home, name, &arguments).into());
@@ -134,6 +146,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         Action::Clean { name, yes } => clean(session, name.as_deref(), *yes)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The study that has not restored the data it changed, and what to do about it.
+fn unrestored(session: &Session, name: &str) -> Result<Option<(String, String)>> {
+    let found = profile::unrestored(&session.home, name)?;
+    Ok(found.map(|(study, note)| {
+        let what = format!(
+            "if it was killed, `evenkeel runs {study}` shows the command that restores the data and continues it, and what you change \
+             before that is lost; to keep the data as they are now, remove {}",
+            note.display()
+        );
+        (study, what)
+    }))
 }
 
 fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<()> {

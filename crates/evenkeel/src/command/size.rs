@@ -19,6 +19,8 @@ use std::process::ExitCode;
 
 /// CPU costs of a request that differ by this factor are hardly of the same server.
 const COSTS_APART: f64 = 1.25;
+/// ... and by this one certainly not.
+const COSTS_OTHER: f64 = 2.0;
 
 /// Flags of `evenkeel size`.
 #[derive(Debug, clap::Args)]
@@ -212,22 +214,26 @@ fn joined(session: &Session, args: &Args) -> Result<(PlanFile, Vec<RunFile>, Str
         }
     }
     let (plan, runs) = joined.context("no profile is named")?;
-    if let Some(text) = disagreement(costs) {
-        out::tell(&text);
+    if let Some((text, apart)) = disagreement(costs) {
+        if apart > COSTS_OTHER {
+            return Err(anyhow!("{text}"))
+                .hint("use one of them alone: the server, its data or its indexes changed");
+        }
+        out::tell(&format!("{text}; if the server or its data changed, use one of them alone\n"));
     }
     Ok((plan, runs, ids.join(" "), is_damaged))
 }
 
-/// Profiles count as one server's if a request cost about the same in each.
-fn disagreement(mut costs: Vec<(f64, String)>) -> Option<String> {
+/// Profiles count as one server's, in words and the factor that they are apart, if a request cost about the same in each.
+fn disagreement(mut costs: Vec<(f64, String)>) -> Option<(String, f64)> {
     costs.sort_by(|one, other| one.0.total_cmp(&other.0));
     let ((low_ms, low), (high_ms, high)) = (costs.first()?, costs.last()?);
     (*high_ms > COSTS_APART * low_ms).then(|| {
-        format!(
-            "the profiles disagree: a request took {} of CPU time in {low} and {} in {high}; if the server or its data changed, use one of them alone\n",
-            format::time(*low_ms),
-            format::time(*high_ms)
-        )
+        let [low_time, high_time] = [*low_ms, *high_ms].map(format::time);
+        let text = format!(
+            "the profiles disagree: a request took {low_time} of CPU time in {low} and {high_time} in {high}"
+        );
+        (text, high_ms / low_ms)
     })
 }
 

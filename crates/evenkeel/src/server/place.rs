@@ -30,6 +30,10 @@ pub fn target(session: &Session, text: &str, workload: &str) -> Result<Target> {
     let Some((name, database)) = named(text, workload) else {
         return Ok(Target::parse(text)?);
     };
+    if is_file(workload) && !text.contains('/') {
+        return Err(anyhow!("{workload} needs a database, and {text} names none"))
+            .hint(format!("name it: {text}/DATABASE"));
+    }
     let sandbox =
         sandbox::find(&session.home, name).with_context(|| format!("looking for sandbox {name}"))?;
     Ok(Target { database: Some(database.to_owned()), ..sandbox.target() })

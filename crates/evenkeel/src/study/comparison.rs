@@ -102,7 +102,10 @@ fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
         )),
     };
     let together = together(&compared.statements).filter(|_| sides[0].name() != sides[1].name());
-    let statements = together.into_iter().chain(known.into_iter().map(statement)).chain(open);
+    let statements = together
+        .into_iter()
+        .chain(known.into_iter().map(|found| statement(found, compared.figure)))
+        .chain(open);
     let conditions = compared.conditions.iter().map(|condition| line(condition, compared.figure));
     let parted = compared.parted.iter().map(parted_line);
     let carried = compared.carried.iter().map(carried_line);
@@ -162,7 +165,7 @@ fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
     let Verdict::NotKnown { runs_more } = compared.verdict else { return Default::default() };
     let made = compared.comparison.as_ref().map(|found| found.ratio.n as usize);
     let Some((runs_more, made)) = runs_more.zip(made) else {
-        return (vec!["these runs cannot say how many more are needed".to_owned()], Vec::new());
+        return (vec!["too few runs to estimate how many more are needed".to_owned()], Vec::new());
     };
     let mut studies = sides.to_vec();
     studies.dedup_by(|one, other| one.name() == other.name());
@@ -221,15 +224,16 @@ fn together(statements: &[Statement]) -> Option<String> {
     is_so.then(|| format!("{count} of {of} statements are {least} to {most} times {word}: {why}"))
 }
 
-fn statement(found: &Statement) -> String {
+fn statement(found: &Statement, figure: Figure) -> String {
     const LETTERS_MAX: usize = 40;
     let (first, second) = found.means_ms;
     let name: String = found.name.chars().take(LETTERS_MAX).collect();
     let verdict = word(found.comparison.verdict);
+    let what = if figure == Figure::P95 { "p95" } else { "response" };
     let [first, second] = [first, second].map(|ms| format::significant(ms, 3));
     let nearly = nearly(&found.comparison).map_or_else(String::new, |why| format!("; {why}"));
     format!(
-        "{name}: {verdict}, response {first} ms, then {second} ms: ratio {}{nearly}",
+        "{name}: {verdict}, {what} {first} ms, then {second} ms: ratio {}{nearly}",
         format::ratio(&found.comparison.ratio)
     )
 }

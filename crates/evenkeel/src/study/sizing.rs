@@ -121,8 +121,19 @@ fn commands(asked: &Asked<'_>, narrower: &Narrower) -> String {
     });
     let servers = asked.servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
     let rate = asked.words.as_ref().map_or_else(String::new, |words| format!(" --rate {words}"));
-    let again = format!("{begin} size {} last{rate}{servers}{objective}", asked.study);
-    format!("{command}   (takes {:.0} min)\n    {again}", (seconds / 60.0).ceil())
+    let cost = asked.cost.map_or_else(String::new, |cost| format!(" --cost {cost}/h"));
+    let (more, named) =
+        if command.contains(" profile ") { more(asked.study) } else { ("last".to_owned(), String::new()) };
+    let again = format!("{begin} size {} {more}{rate}{servers}{objective}{cost}", asked.study);
+    format!("{command}{named}   (takes {:.0} min)\n    {again}", (seconds / 60.0).ceil())
+}
+
+/// A name for the profile that says more beside these, and the flag that gives it.
+fn more(studies: &str) -> (String, String) {
+    let first = studies.split(' ').next().unwrap_or_default();
+    let tail = first.char_indices().rev().nth(3).map_or(first, |(at, _)| &first[at..]);
+    let name = format!("more-{tail}-{}", studies.split(' ').count());
+    (name.clone(), format!(" --name {name}"))
 }
 
 fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) -> String {
@@ -238,7 +249,7 @@ fn basis(sized: &Sized, server: &Server) -> String {
     };
     let _ = match sized.limit.rate {
         Some(limit) => write!(text, ", reliable up to {}", format::rate(limit)),
-        None => write!(text, ", none of them reliable"),
+        None => write!(text, ", not reliable"),
     };
     if !sized.spoilt.is_empty() {
         let rates: Vec<String> = sized.spoilt.iter().map(|rate| format::rate(*rate)).collect();

@@ -18,6 +18,8 @@ pub struct ListedStudy {
     pub published: Option<ListedPublished>,
     /// What is wrong with the folder, if something is.
     pub damaged: Option<Damage>,
+    /// Whether some process measures it.
+    pub is_running: bool,
 }
 
 #[derive(Clone, Debug, serde::Serialize)]
@@ -134,6 +136,7 @@ fn state(study: &ListedStudy) -> Place {
         _ if failing.is_some() => Place::new(failing.unwrap_or_default(), Ink::Bad),
         Some(summary) if !summary.valid && trusted(Some(summary)) == "-" => Place::new("not valid", Ink::Bad),
         Some(summary) if summary.complete => Place::new("complete", Ink::Good),
+        _ if study.is_running => Place::new("running", Ink::Doubt),
         _ => Place::new("unfinished", Ink::Doubt),
     }
 }
@@ -145,7 +148,7 @@ mod tests {
 
     fn listed(plan: Option<PlanFile>, summary: Option<SummaryFile>) -> ListedStudy {
         let study = plan.as_ref().map_or_else(|| "one".to_owned(), |plan| plan.id.clone());
-        ListedStudy { study, plan, summary, published: None, damaged: None }
+        ListedStudy { study, plan, summary, published: None, damaged: None, is_running: false }
     }
 
     fn text(studies: &[ListedStudy]) -> String {

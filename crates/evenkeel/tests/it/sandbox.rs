@@ -98,6 +98,15 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
     done(home.path(), &["sandbox", "down", "a"]);
     let stopped = refused(home.path(), &["load", "sandbox:a", "--rate", "1"]);
     assert!(stopped.contains("hint: start it: evenkeel sandbox up a\n"), "{stopped}");
+    // Nobody works on data that a study is to restore.
+    let note = home.path().join("sandboxes/a/snapshot.study");
+    std::fs::write(&note, "killed 12").expect("a note");
+    let held = refused(home.path(), &["sandbox", "up", "a"]);
+    assert!(
+        held.contains("study killed changed the data") && held.contains("evenkeel runs killed"),
+        "{held}"
+    );
+    std::fs::remove_file(note).expect("a note");
     // No flag is ignored, and nothing is proposed that would not help.
     let copy = refused(home.path(), &["sandbox", "up", "a", "--copy-of", "b"]);
     assert!(copy.contains("--copy-of b would not change it") && copy.contains("sandbox clean a"), "{copy}");

@@ -13,7 +13,7 @@ const ROWS_MIN: f64 = 500.0;
 type Columns = BTreeMap<String, BTreeSet<String>>;
 
 /// The CREATE INDEX statement for the first table that is read from end to end, by its rows or by an index, although a condition
-/// limits it, and no index serves one: the columns that are compared for equality, those that are in a list, then one that is compared for
+/// or a join limits it, and no index begins with its column: the columns that are compared for equality, those that are in a list, then one that is compared for
 /// a range; behind equalities alone the one that all is sorted by.
 ///
 /// # Errors
@@ -23,11 +23,15 @@ pub fn propose(control: &mut Control, sql: &str, rows: &[PlanRow]) -> Result<Opt
     if shape.has_or || !rows.iter().any(is_scan) {
         return Ok(None);
     }
-    let columns = columns(control, &shape)?;
+    let columns = columns(control, &shape, WHOLE)?;
+    let leading = columns_of_indexes(control, &shape)?;
     for (place, row) in rows.iter().enumerate().filter(|(_, row)| is_scan(row)) {
-        // The first table of a SELECT is read before there is a row to join it to.
+        // The first table of a SELECT is read before there is a row to join it to; with an index for the join it need not be the first.
         let is_joined = place > 0 && rows[place - 1].id == row.id;
-        let Some((table, proposal)) = index(&shape, &columns, &row.table, is_joined) else { continue };
+        let found = index(&shape, &columns, &row.table, is_joined)
+            .or_else(|| index(&shape, &columns, &row.table, true))
+            .filter(|(table, first, _)| !has(&leading, table, first));
+        let Some((table, _, proposal)) = found else { continue };
         // The row of the plan says how many rows a LIMIT is expected to leave.
         let whole = read_rows(control, &format!("SELECT 1 FROM {}", quoted(table)))?;
         if whole.iter().any(|row| row.rows.parse::<f64>().is_ok_and(|rows| rows > ROWS_MIN)) {
@@ -40,18 +44,26 @@ pub fn propose(control: &mut Control, sql: &str, rows: &[PlanRow]) -> Result<Opt
 /// Whether a table is read from end to end for rows that no index finds.
 fn is_scan(row: &PlanRow) -> bool {
     let is_whole = row.access == "ALL" || row.access == "index" && row.extra.contains("Using where");
-    is_whole && row.possible_keys.is_empty() && !row.table.starts_with('<')
+    is_whole && !row.table.starts_with('<')
 }
 
-fn columns(control: &mut Control, shape: &Shape) -> Result<Columns> {
+/// Columns that an index can hold whole.
+const WHOLE: &str =
+    "COLUMNS WHERE DATA_TYPE NOT LIKE '%text' AND DATA_TYPE NOT LIKE '%blob' AND DATA_TYPE <> 'json'";
+
+/// The first column of each index.
+fn columns_of_indexes(control: &mut Control, shape: &Shape) -> Result<Columns> {
+    columns(control, shape, "STATISTICS WHERE SEQ_IN_INDEX = 1")
+}
+
+/// Columns of the statement's tables, by a table of information_schema with its condition.
+fn columns(control: &mut Control, shape: &Shape, from: &str) -> Result<Columns> {
     let names = shape
         .sources
         .iter()
         .map(|source| format!("'{}'", last_part(&source.table).replace(['\'', '\\'], "")));
     let rows = control.query(&format!(
-        "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() \
-         AND DATA_TYPE NOT LIKE '%text' AND DATA_TYPE NOT LIKE '%blob' AND DATA_TYPE <> 'json' \
-         AND TABLE_NAME IN ({})",
+        "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.{from} AND TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ({})",
         names.collect::<Vec<_>>().join(", ")
     ))?;
     let mut columns = Columns::new();
@@ -63,8 +75,13 @@ fn columns(control: &mut Control, shape: &Shape) -> Result<Columns> {
     Ok(columns)
 }
 
-/// The table that the plan calls `alias`, and the index for it.
-fn index<'a>(shape: &'a Shape, columns: &Columns, alias: &str, is_joined: bool) -> Option<(&'a str, String)> {
+/// The table that the plan calls `alias`, the first column of an index for it, and the statement that makes it.
+fn index<'a>(
+    shape: &'a Shape,
+    columns: &Columns,
+    alias: &str,
+    is_joined: bool,
+) -> Option<(&'a str, &'a str, String)> {
     let own = |source: &&crate::workload::sql::Source| match source.alias.is_empty() {
         true => last_part(&source.table) == alias,
         false => source.alias == alias,
@@ -99,8 +116,8 @@ fn index<'a>(shape: &'a Shape, columns: &Columns, alias: &str, is_joined: bool) 
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));
     let list = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-    (!names.is_empty())
-        .then(|| (table, format!("CREATE INDEX {} ON {} ({list})", quoted(&names.join("_")), quoted(table))))
+    let statement = format!("CREATE INDEX {} ON {} ({list})", quoted(&names.join("_")), quoted(table));
+    names.first().map(|first| (table, *first, statement))
 }
 
 fn has(columns: &Columns, table: &str, column: &str) -> bool {
@@ -153,7 +170,7 @@ mod tests {
             ),
             ("SELECT id FROM orders WHERE note = 'x' AND DATE(created) = ?", "orders", false, None),
         ] {
-            let found = index(&shape(sql), &columns, alias, is_joined).map(|(_, index)| index);
+            let found = index(&shape(sql), &columns, alias, is_joined).map(|(.., index)| index);
             assert_eq!(found.as_deref(), expected, "{sql}");
         }
     }
@@ -164,7 +181,6 @@ mod tests {
             ["orders", "index", "placed", "10", "Using where"].map(str::to_owned);
         let row = PlanRow { table, access, key, rows, extra, ..PlanRow::default() };
         assert!(is_scan(&row));
-        assert!(!is_scan(&PlanRow { possible_keys: "customer".to_owned(), ..row.clone() }));
         assert!(!is_scan(&PlanRow { extra: String::new(), ..row }));
     }
 }

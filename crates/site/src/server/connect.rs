@@ -182,6 +182,9 @@ fn explain(target: &Target, error: SessionError) -> TargetError {
             TargetError::Tls { address, reason: "the server offers none".into() }
         }
         SessionError::Login(LoginError::TooOld(version)) => TargetError::TooOld { address, version },
+        SessionError::Login(error @ LoginError::UnknownPlugin(_)) => {
+            TargetError::Plugin { address, reason: error.to_string() }
+        }
         SessionError::Tls(error) => TargetError::Tls { address, reason: tls_reason(&error) },
         SessionError::Io(error) => explain_io(target, &error),
         other => TargetError::Protocol { address, reason: other.to_string() },

@@ -108,6 +108,8 @@ pub enum TargetError {
         with_password: &'static str,
         message: String,
     },
+    #[error("cannot log in to {address}: {reason}")]
+    Plugin { address: String, reason: String },
     #[error(
         "user {user:?} has no access to database {database:?} at {address}, or there is no such database"
     )]
@@ -170,6 +172,7 @@ impl TargetError {
             Self::Login { .. } => {
                 "check user and password (URL, EVENKEEL_PASSWORD or ?defaults-file=) and the account's host"
             }
+            Self::Plugin { .. } => "use an account with another authentication plugin",
             Self::DatabaseDenied { .. } => "GRANT the account its privileges on the database",
             Self::NoDatabase { .. } => "create the database, or correct its name in the target",
             Self::Full { .. } => "raise max_connections or close other connections",

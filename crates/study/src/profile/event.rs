@@ -173,7 +173,7 @@ const LOST_HINT: &str = "see in the server's error log whether it was restarted,
 fn by_hand(study: &str, folder: &Path) -> String {
     let (name, folder) = (folder.file_name().unwrap_or_default().to_string_lossy(), folder.display());
     format!(
-        "continue that study, which restores the data (`evenkeel runs {study}` shows the command). If it \
+        "continue that study, which restores the data and drops what was changed since (`evenkeel runs {study}` shows the command). If it \
          was deleted, do it by hand in {folder}: remove the file snapshot.study to keep the data as it is \
          now; or, for the data as it was before those runs, stop the server (`evenkeel sandbox down \
          {name}`), move the folder data away, rename the folder snapshot to data, and remove snapshot.study"

@@ -118,7 +118,7 @@ pub fn plan_record(report: &PlanReport) -> StatementPlanRecord {
         statement: report.statement.clone(),
         class: report.class,
         reason: match report.reasons.is_empty() {
-            true => "indexes alone".to_owned(),
+            true => "no full scan".to_owned(),
             false => report.reasons.join(", "),
         },
         sql: report.sample.clone(),

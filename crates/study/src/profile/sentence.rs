@@ -89,7 +89,11 @@ impl<'a> Findings<'a> {
                 format!("p95 stays below {objective} ms up to {} requests per second{next}", floor(rate))
             }
             (Some((below, rate)), None) => {
-                format!("p95 stays below {} ms up to {} requests per second", ceiling(below), floor(rate))
+                // A rate that was carried in all runs may lie above what is certain.
+                let is_certain = self.bounds.at_least_per_s.is_none_or(|least| rate <= least);
+                let place = if is_certain { "stays below {} ms up to" } else { "stayed below {} ms at" };
+                let place = place.replace("{}", &ceiling(below));
+                format!("p95 {place} {} requests per second", floor(rate))
             }
             (None, Some(objective)) if provisional.is_some() => {
                 let (rate, runs) = provisional.unwrap_or_default();
@@ -205,9 +209,9 @@ impl<'a> Findings<'a> {
             (Some(least), Some(most)) => {
                 Some(format!("carries at least {least} and at most {most} {unit}{}", self.overloaded()))
             }
-            (Some(least), None) => {
-                Some(format!("carries at least {least} {unit}; an upper bound is not certain yet"))
-            }
+            (Some(least), None) => Some(format!(
+                "carries at least {least} {unit}; no upper bound: no measured rate overloaded it for certain"
+            )),
             (None, Some(most)) => {
                 Some(format!("carries at most {most} {unit}; a lower bound is not certain yet"))
             }

@@ -54,7 +54,7 @@ pub fn sized(plan: &PlanFile, runs: &[RunFile]) -> Vec<Sized> {
         let series = group.first().and_then(|first| plan.series.get(*first));
         let is_short = |at: &AtRate<'_>| counting(&at.1, runs).iter().any(|run| run.measured_s < STALL_S);
         Sized {
-            misses_stalls: series.is_some_and(|series| series.writes) && settled.iter().any(is_short),
+            misses_stalls: series.is_some_and(|series| series.writes) && settled.iter().all(is_short),
             disturbed: settled
                 .iter()
                 .map(|(_, cells)| answered(cells, runs).len() - counting(cells, runs).len())

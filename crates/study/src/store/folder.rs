@@ -84,6 +84,11 @@ impl StudyFolder {
         Ok(folder)
     }
 
+    /// Whether some process measures it.
+    pub fn is_measured(&self) -> bool {
+        self.path.join("lock").exists() && matches!(lock(&self.path), Err(StoreError::Locked(_)))
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

@@ -35,6 +35,9 @@ fn a_rough_search_ends_with_the_throughput_of_one_probe_in_overload() {
         other => panic!("{other:?}"),
     };
     assert_eq!(rough(1_000.0), (900.0, 1));
+    // In overload it completes 31 per second, where 16 clients had 3,600.
+    let collapsed = run(RateSearch::roughly_from(3_600.0), server(3_700.0, 0.01));
+    assert!(matches!(collapsed, SearchStep::Found(found) if found.rate == 3_600.0), "{collapsed:?}");
     // From too low it goes up, and what was carried on the way is no less than is found.
     let (rate, probes) = rough(300.0);
     assert!((900.0..=1_250.0).contains(&rate) && probes <= 4, "{rate} after {probes}");

@@ -1,5 +1,6 @@
 //! A workload as a file: what `workload from` found.
 
+use crate::format::counted;
 use evenkeel_lab::workload::Value;
 use evenkeel_lab::workload::capture::{Captured, Share};
 use evenkeel_lab::workload::sql::may_write;
@@ -18,7 +19,8 @@ pub fn to_toml(captured: &Captured, source: &str) -> String {
     if count > 0 {
         let _ = writeln!(
             out,
-            "# {count} further statements omitted: {}; raise --top to include them.",
+            "# {} omitted: {}; raise --top to include them.",
+            counted(count, "further statement"),
             of(share)
         );
     }
@@ -149,7 +151,7 @@ mod tests {
         let written = to_toml(&captured, "x.log\nname = 5");
         assert_eq!(read("w.toml", &written).unwrap(), captured.definition, "{written}");
         for words in [
-            "# 1 further statements omitted: 10.0 %",
+            "# 1 further statement omitted: 10.0 %",
             "20.0 % of the time: UPDATE t SET b = @b\n#   because it uses a variable: put it behind",
             "1000.000 ms each\n# 25.0 % of these executions differ in more, such as",
             "1000.000 ms each; it writes, and costs less where",

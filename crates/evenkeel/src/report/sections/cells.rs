@@ -73,7 +73,7 @@ pub fn plans(study: &Study) -> String {
     }
     let several = plans.len() > 1;
     let items: String = plans.into_iter().map(|plan| item(plan, several)).collect();
-    let words = "Simple statements use indexes alone, complex ones sort or build temporary tables, writes change rows. \
+    let words = "Simple statements find their rows by an index, complex ones scan, sort or build temporary tables, writes change rows. \
                  The heavy hitters decide whether an objective is met.";
     section("plans", "Statements", words, &items)
 }

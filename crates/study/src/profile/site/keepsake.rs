@@ -83,6 +83,16 @@ fn io_error(action: &'static str, path: &Path, source: io::Error) -> StudyError 
     StoreError::Io { action, path: path.to_owned(), source }.into()
 }
 
+/// The study that changed the data of a named sandbox and has not given them back, and the note that says so.
+///
+/// # Errors
+/// The note cannot be read.
+pub fn unrestored(home: &Path, name: &str) -> Result<Option<(String, PathBuf)>, StudyError> {
+    let keepsake = Keepsake::of(home, name);
+    let owner = keepsake.owner()?;
+    Ok(owner.map(|owner| (owner.split(' ').next().unwrap_or_default().to_owned(), keepsake.note)))
+}
+
 /// Brings a named sandbox to where a study can go on that was killed: with the data that its write runs changed
 /// given back, and running. The study is named by its [identity](crate::store::format::PlanFile::identity).
 pub fn recover(
