@@ -260,8 +260,10 @@ mod tests {
     #[test]
     fn what_the_study_uses_disturbs_nobody_and_of_a_process_that_has_ended_nothing_is_known() {
         let watch = Watch::begin([]);
+        // The kernel counts in ticks of 10 ms.
+        std::thread::sleep(std::time::Duration::from_millis(200));
         let other = watch.end().other_load_percent;
-        assert!(other.is_none_or(|percent| (0.0..=100.5).contains(&percent)), "{other:?}");
+        assert!(other.is_none_or(|percent| (0.0..=110.0).contains(&percent)), "{other:?}");
         let used = Watch::begin([u32::MAX]).end();
         assert!(used.first_s.is_none() && used.other_load_percent.is_none(), "{used:?}");
     }
