@@ -190,7 +190,7 @@ fn list(session: &Session, json: bool) -> Result<()> {
     }
     for info in &found {
         let place = if matches!(info.state, State::Running { .. }) {
-            format!("127.0.0.1:{}", info.port)
+            format!("{}:{}", info.address, info.port)
         } else {
             String::new()
         };

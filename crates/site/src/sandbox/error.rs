@@ -154,7 +154,7 @@ impl SandboxError {
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",
             Self::Limit { .. } => "run without the limit, or where cgroups are writable (as root)",
             Self::FileDisk { .. } => {
-                "choose another name, or remove it with its data by evenkeel sandbox clean NAME"
+                "leave file-disk out, or choose another name; `evenkeel sandbox clean NAME` removes one with its data"
             }
             Self::PortTaken { .. } => "leave the port out: a free one is found",
             _ => return None,

@@ -261,7 +261,8 @@ fn bridge() -> Result<Ipv4Addr, String> {
     Ok(Ipv4Addr::from(u32::from(address) & !0xff))
 }
 
-fn address(member: &str) -> Option<Ipv4Addr> {
+/// That of a sandbox that is up, by its interface; `None` where it has none of its own.
+pub(super) fn address(member: &str) -> Option<Ipv4Addr> {
     fs::read_to_string(format!("/sys/class/net/{member}/ifalias")).ok()?.trim().parse().ok()
 }
 

@@ -12,6 +12,7 @@ use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,6 +38,8 @@ pub struct SandboxInfo {
     pub port: u16,
     pub socket: PathBuf,
     pub settings: BTreeMap<String, String>,
+    /// Where it listens while it is up.
+    pub address: Ipv4Addr,
     /// Where it runs, or ran when it was last up.
     pub domain: Domain,
     pub bytes: u64,
@@ -198,6 +201,7 @@ fn describe(paths: &Paths) -> SandboxInfo {
         port: record.port,
         socket: record.socket,
         settings: record.settings,
+        address: net::address(&net::name(paths.hash())).unwrap_or(Ipv4Addr::LOCALHOST),
         domain: record.domain,
         bytes: disk_use(&paths.dir),
     }

@@ -12,7 +12,7 @@ use evenkeel_os::clock::Clock;
 use evenkeel_sense::cpu::CpuOf;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxSpec};
+use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Local, Target};
 use keepsake::Keepsake;
 pub use keepsake::recover;
@@ -87,6 +87,10 @@ impl Site {
             return Ok(());
         }
         let ServerSpec::Sandbox { data: Some(wanted), sandbox } = &spec.place else { return Ok(()) };
+        if writes && sandbox.domain.file_disk.is_some() {
+            let reason = "is on a file disk, whose data cannot be given back after write runs".to_owned();
+            return Err(SandboxError::FileDisk { name: sandbox.name.clone(), reason }.into());
+        }
         let (data_dir, copy) = directories(sandbox);
         let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
         if has_copy && Snapshot::is_interrupted(&data_dir) {
