@@ -218,7 +218,7 @@ fn as_json(info: &SandboxInfo) -> serde_json::Value {
     serde_json::json!({
         "name": info.name, "state": state(info), "server": info.server, "port": info.port,
         "socket": info.socket.display().to_string(), "settings": info.settings,
-        "domain": info.domain.to_string(), "cpus": info.domain.cpus.as_ref().map(ToString::to_string),
+        "address": info.address.to_string(), "domain": info.domain.to_string(), "cpus": info.domain.cpus.as_ref().map(ToString::to_string),
         "memory_bytes": info.domain.memory, "disk_bytes": info.bytes, "detached": info.detached,
     })
 }

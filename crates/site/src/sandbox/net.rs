@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const BRIDGE: &str = "evk0";
+/// Of the range that everybody may use for himself.
+const BRIDGE_ADDRESS: &str = "02:65:76:6b:00:01";
 /// Held while members come and go, also by the scripts that remove them.
 const LOCK: &str = "/run/evenkeel-net";
 /// Bytes of a full frame, and of data in it: a rate is what a TCP connection carries.
@@ -227,13 +229,13 @@ fn run(program: &str, words: &str) -> Result<String, String> {
 /// Holds what leaves an interface to a rate.
 fn hold(device: &str, namespace: &str, rate: u64) -> Result<(), String> {
     let wire = rate * FRAME.0 / FRAME.1;
-    // What may leave at once: 4 ms of it, and a full packet of the largest that the kernel hands on.
-    let burst = (wire / 250).max(64 << 10);
+    // What may leave at once: 20 ms of it, so that a CPU that comes late loses nothing, and the largest packet that the kernel hands on.
+    let burst = (wire / 50).max(64 << 10);
     run("tc", &format!("{namespace}qdisc add {device} root handle 1: htb default 1"))?;
     run(
         "tc",
         &format!(
-            "{namespace}class add {device} parent 1: classid 1:1 htb rate {wire}bps burst {burst} quantum 65536"
+            "{namespace}class add {device} parent 1: classid 1:1 htb rate {wire}bps burst {burst} cburst {burst} quantum 65536"
         ),
     )?;
     Ok(())
@@ -249,7 +251,8 @@ fn bridge() -> Result<Ipv4Addr, String> {
                 && !used.contains(&format!("\n10.{second}."))
         };
         let second = (200..=250).find(is_free).ok_or("this machine uses all of 10.0.0.0/8")?;
-        ip(&format!("link add {BRIDGE} type bridge"))?;
+        // Else it has the lowest address of its members, and connections stall whenever those change.
+        ip(&format!("link add {BRIDGE} address {BRIDGE_ADDRESS} type bridge"))?;
         ip(&format!("address add 10.{second}.77.1/24 dev {BRIDGE}"))?;
         ip(&format!("link set {BRIDGE} up"))?;
     }
