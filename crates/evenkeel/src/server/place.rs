@@ -140,7 +140,7 @@ pub struct ServerArgs {
     /// file-disk=20G (its data on ext4 in a file; 20G:xfs, 20G:btrfs), net (a network and address of its own) or net=20M (bytes per
     /// second), as cpus=0,quota=50%,memory=256M. Each limit is tried first, and refused if it has no effect
     #[arg(long, value_name = "DOMAIN", conflicts_with_all = ["cpus", "memory", "disk_iops", "disk_bandwidth"])]
-    pub at: Option<Domain>,
+    pub at: Option<String>,
     /// CPUs of the server [default in a profile: all but the last]
     #[arg(long, value_name = "LIST")]
     pub cpus: Option<String>,
@@ -171,8 +171,8 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
 
 /// Where it runs, by --at or by the flags that stand for one part each.
 pub fn domain(args: &ServerArgs) -> Result<Domain> {
-    if let Some(domain) = &args.at {
-        return Ok(domain.clone());
+    if let Some(text) = &args.at {
+        return text.parse().context("reading --at");
     }
     let cpus = args.cpus.as_deref().map(|text| units::machine_cpus(text, "--cpus")).transpose()?;
     let memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;

@@ -44,7 +44,7 @@ fn there(home: &Path, member: Option<&str>, process: u32) -> Vec<String> {
     found.extend(network.filter(|path| fs::symlink_metadata(path).is_ok()));
     let groups =
         group_folders().into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-    let is_its = |name: &str| name.starts_with("a-") && name.ends_with(&format!("-{process}"));
+    let is_its = |name: &str| name.starts_with("a-") && name.contains(&format!("-{process}"));
     found.extend(groups.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_its(name)));
     found
 }

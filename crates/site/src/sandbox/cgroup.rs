@@ -118,12 +118,16 @@ impl Groups {
     /// A group beside ours that has another weight; it needs no controller but the one of CPU time.
     pub(super) fn beside(&self, weight: u32) -> io::Result<Self> {
         let dir = self.of("cpu").ok_or_else(|| io::Error::other("there is no control group for it"))?;
-        let path =
-            dir.with_file_name(format!("{}-rival", dir.file_name().unwrap_or_default().to_string_lossy()));
+        let path = rival(dir);
         fs::create_dir_all(&path)?;
         let rival = Self(vec![Cgroup { controllers: vec!["cpu".into()], path: path.clone() }]);
         set_weight(&path, weight)?;
         Ok(rival)
+    }
+
+    /// All folders that there are at some time of it.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        self.0.iter().map(|group| group.path.clone()).chain(self.of("cpu").map(rival)).collect()
     }
 
     /// Takes over what an evenkeel that was killed has left of groups whose names begin so; nobody is in them.
@@ -177,6 +181,11 @@ impl Drop for Groups {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// Where the group beside one is, against which its weight is tried.
+fn rival(group: &Path) -> PathBuf {
+    group.with_file_name(format!("{}-rival", group.file_name().unwrap_or_default().to_string_lossy()))
 }
 
 /// Folder of this process's group, with a controller of version 1, or of version 2.

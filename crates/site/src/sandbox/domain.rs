@@ -5,6 +5,7 @@ use super::CpuSet;
 use super::config::bytes;
 use super::proof::DiskLimit;
 use evenkeel_sense::cpu::CpuOf;
+use evenkeel_sense::machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -110,6 +111,11 @@ impl Domain {
         if let Some(quota) = self.quota.filter(|quota| count > 0 && *quota >= count as f64) {
             let why = format!("{count} CPUs give no more than {count}00%, so it would change nothing");
             return Some((format!("CPU time to {}%", quota * 100.0), why));
+        }
+        let most = Machine::read(None).memory_bytes;
+        if let Some((bytes, most)) = self.memory.zip(most).filter(|(bytes, most)| bytes >= most) {
+            let why = format!("this machine has {most}, so it would change nothing");
+            return Some((format!("memory to {bytes} bytes"), why));
         }
         None
     }
@@ -295,6 +301,7 @@ mod tests {
         assert!(misfit("cpus=1023").starts_with("this machine has CPUs"));
         assert!(misfit("cpus=0,quota=100%").contains("would change nothing"));
         assert!(misfit("quota=9000000%").contains("would change nothing"));
-        assert_eq!(misfit("cpus=0,quota=50%"), "");
+        assert!(misfit("memory=900T").contains("would change nothing"));
+        assert_eq!(misfit("cpus=0,quota=50%,memory=16M"), "");
     }
 }

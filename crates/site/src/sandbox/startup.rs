@@ -1,6 +1,6 @@
 //! A server is waited for until it answers, or it is found out why it does not.
 
-use super::cgroup::{Cgroup, Groups};
+use super::cgroup::Groups;
 use super::diagnosis::{Log, diagnose, hopeless};
 use super::error::Failure;
 use super::record::ProcessId;
@@ -13,7 +13,7 @@ use evenkeel_os::clock::Clock;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Recovery after a crash may take minutes, and the log says how far it is; a log that stands still this
@@ -166,8 +166,8 @@ impl Janitor {
         self.0.tell(&format!("server {} {}", server.pid, server.start_time))
     }
 
-    pub(super) fn of_groups(&mut self, groups: &[Cgroup]) -> io::Result<()> {
-        groups.iter().try_for_each(|group| self.0.tell(&format!("group {}", group.path.display())))
+    pub(super) fn of_groups(&mut self, folders: &[PathBuf]) -> io::Result<()> {
+        folders.iter().try_for_each(|folder| self.0.tell(&format!("group {}", folder.display())))
     }
 
     pub(super) fn of_disk(&mut self, mounted_at: &Path) -> io::Result<()> {
@@ -189,7 +189,7 @@ mod tests {
     use std::process::{Child, Command};
     use std::time::Duration;
 
-    fn hired(server: ProcessId, groups: &[Cgroup]) -> Survivor {
+    fn hired(server: ProcessId, groups: &[PathBuf]) -> Survivor {
         let mut janitor = Janitor::hire().unwrap();
         janitor.of_server(server).and_then(|()| janitor.of_groups(groups)).unwrap();
         janitor.0
@@ -207,7 +207,7 @@ mod tests {
         let path = dir.path().join("evenkeel/a b");
         std::fs::create_dir_all(&path).unwrap();
         let (mut child, id) = sleeper();
-        let groups = [Cgroup { controllers: vec![], path }];
+        let groups = [path];
         hired(id, &groups).crash();
         assert!(id.wait(Duration::from_secs(60)));
         assert!(!dir.path().join("evenkeel").exists());

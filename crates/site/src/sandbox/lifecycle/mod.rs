@@ -1,6 +1,7 @@
 //! A sandbox is brought up, used, and taken down again.
 
 mod copied;
+mod place;
 mod view;
 
 use crate::copy::Snapshot;
@@ -15,14 +16,12 @@ use crate::sandbox::record::{ProcessId, Record, server_with};
 use crate::sandbox::registry::sweep;
 use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free, let_in};
 use crate::sandbox::startup::{Janitor, Startup};
-use crate::sandbox::{
-    DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net, proof,
-};
+use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use crate::server::ServerVersion;
 use copied::{copy_data, load_stopped, password};
 use evenkeel_os::Stop;
+use place::check_file_disk;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 /// A clean shutdown writes every dirty page; a large pool on a slow disk takes its time.
@@ -185,57 +184,6 @@ impl Sandbox {
             None => free_port()?,
         };
         Ok(())
-    }
-
-    /// Its file disk, where it has one.
-    fn mount(&mut self, stop: &Stop) -> Result<(), SandboxError> {
-        let Some(disk) = self.record.domain.file_disk else { return Ok(()) };
-        let at = self.paths.disk();
-        self.janitor()?.of_disk(&at).map_err(SandboxError::io("tell a janitor of", &at))?;
-        image::mount(&self.paths, disk)?;
-        if stop.is_set() { Err(SandboxError::Stopped { name: self.paths.name.clone() }) } else { Ok(()) }
-    }
-
-    /// Its groups, with their limits proved.
-    fn limit(&mut self, events: Events<'_>) -> Result<(), SandboxError> {
-        // Ours alone: the janitor of a killed evenkeel may be removing its group at this very moment.
-        let name = format!("{}{}", self.paths.group_prefix(), std::process::id());
-        self.groups = Groups::create(&name, &self.record.domain)?;
-        let groups = self.groups.groups().to_vec();
-        self.janitor()?.of_groups(&groups).map_err(SandboxError::io("tell a janitor of", &self.paths.dir))?;
-        proof::prove(&self.groups, &self.record.domain, events)
-    }
-
-    /// Its network, where it has one of its own, with the rate proved.
-    fn connect(&mut self, stop: &Stop, events: Events<'_>) -> Result<(), SandboxError> {
-        let Some(net) = self.record.domain.net else { return Ok(()) };
-        let name = net::name(self.paths.hash());
-        self.janitor()?.of_network(&name).map_err(SandboxError::io("tell a janitor of", &self.paths.dir))?;
-        let network = Network::create(&name, net)?;
-        self.network.insert(network).prove(net, stop, events)
-    }
-
-    /// Who removes what there is when we are killed.
-    fn janitor(&mut self) -> Result<&mut Janitor, SandboxError> {
-        match &mut self.janitor {
-            Some(janitor) => Ok(janitor),
-            none => {
-                Ok(none.insert(Janitor::hire().map_err(SandboxError::io("start", Path::new("/bin/sh")))?))
-            }
-        }
-    }
-
-    /// Tells a janitor of all that there is: one that was adopted had none.
-    fn entrust(&mut self, server: ProcessId) -> Result<(), SandboxError> {
-        let groups = self.groups.groups().to_vec();
-        let disk = self.record.domain.file_disk.map(|_| self.paths.disk());
-        let network = self.network.as_ref().map(|network| network.name.clone());
-        let dir = self.paths.dir.clone();
-        let janitor = self.janitor()?;
-        let told = janitor.of_server(server).and_then(|()| janitor.of_groups(&groups));
-        let told = told.and_then(|()| disk.map_or(Ok(()), |at| janitor.of_disk(&at)));
-        told.and_then(|()| network.map_or(Ok(()), |name| janitor.of_network(&name)))
-            .map_err(SandboxError::io("tell a janitor of", &dir))
     }
 
     fn write_config(&self, binary: &ServerBinary) -> Result<(), SandboxError> {
@@ -429,19 +377,5 @@ impl Drop for Sandbox {
         // Where somebody else is in it, the janitor waits longer.
         let is_unmounted = image::unmount_all(&self.paths).is_ok();
         self.janitor.take().filter(|_| is_unmounted).into_iter().for_each(Janitor::dismiss);
-    }
-}
-
-/// Data are where they were made: on a file disk of this size and kind, or in none.
-fn check_file_disk(paths: &Paths, record: &Record, spec: &SandboxSpec) -> Result<(), SandboxError> {
-    let refuse = |reason| Err(SandboxError::FileDisk { name: paths.name.clone(), reason });
-    match (record.domain.file_disk, spec.domain.file_disk) {
-        (Some(made), wanted) if paths.image().exists() && wanted != Some(made) => {
-            refuse(format!("has its data on a file disk: start it with file-disk={made}"))
-        }
-        (_, Some(_)) if !paths.image().exists() && paths.data().exists() => {
-            refuse("has its data in no file disk".to_owned())
-        }
-        _ => Ok(()),
     }
 }
