@@ -62,6 +62,8 @@ pub struct Birth {
     pub dies_with_us: bool,
     /// Opened `cgroup.procs` of the control groups that it joins.
     pub groups: Vec<File>,
+    /// The network namespace that it is in; `None` for that of its parent.
+    pub network: Option<File>,
     /// The CPUs that it stays on; `None` for those of its parent.
     pub affinity: Option<Affinity>,
 }
@@ -98,8 +100,15 @@ impl Birth {
             // SAFETY: the pointer leads to one byte that lives for ever.
             check(unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) } as libc::c_int)?;
         }
+        self.network.as_ref().map_or(Ok(()), enter_network)?;
         self.affinity.as_ref().map_or(Ok(()), Affinity::apply)
     }
+}
+
+/// This thread alone is in that network namespace from now on, and so are the processes that it starts. It wants CAP_SYS_ADMIN.
+pub fn enter_network(namespace: &File) -> io::Result<()> {
+    // SAFETY: a system call on a descriptor that is open for the duration of the call.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
 /// Has a command run in a group of its own, as Ctrl-C in the terminal is for us, who end it in order; and end with the

@@ -4,7 +4,7 @@
 //! Whoever asks makes differences of two readings, so that a reading that is lost on the way loses nothing but its own
 //! place in time.
 
-use crate::cpu::{CpuReading, Domain, ProcessStat, StatFile};
+use crate::cpu::{CpuOf, CpuReading, ProcessStat, StatFile};
 use crate::disk::{DeviceIo, ProcessIo};
 use crate::memory;
 use crate::pressure::{self, Stalled};
@@ -103,7 +103,7 @@ impl FarProbe {
 
 impl ServerReading {
     fn read(pid: u32, stat: Option<&StatFile>) -> Option<Self> {
-        let cpu = Domain::Process(pid).read_beside(stat)?;
+        let cpu = CpuOf::Process(pid).read_beside(stat)?;
         Some(Self { pid, cpu, io: ProcessIo::read(pid), resident_bytes: memory::resident(pid) })
     }
 }

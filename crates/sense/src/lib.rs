@@ -29,7 +29,7 @@ mod garbage;
 mod left_out;
 mod text;
 
-pub use cpu::{Cgroup, CpuReading, CpuSet, CpuUse, Domain};
+pub use cpu::{Cgroup, CpuOf, CpuReading, CpuSet, CpuUse};
 pub use error::SenseError;
 pub use machine::Machine;
 pub use sampler::{Sampler, Schedule, SensePlan, SenseRecord, SenseSample};

@@ -62,6 +62,12 @@ impl Survivor {
         command.env_remove("EVENKEEL_PASSWORD").process_group(0).current_dir("/").spawn().map(Self)
     }
 
+    /// Hands it a line for its script to read.
+    pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
+        let pipe = self.0.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        pipe.write_all(format!("{line}\n").as_bytes())
+    }
+
     /// There is nothing left to do, or we do it ourselves.
     pub(crate) fn dismiss(mut self) {
         if let Some(mut pipe) = self.0.stdin.take() {

@@ -19,11 +19,12 @@ const ALONE: [Alone; 7] = [
 ];
 
 /// What of a profile has no meaning for a server that is there already.
-const PRIVATE: [&str; 13] = [
+const PRIVATE: [&str; 14] = [
     "server_binary",
     "set",
     "cpus",
     "memory",
+    "at",
     "disk_iops",
     "disk_bandwidth",
     "factor",

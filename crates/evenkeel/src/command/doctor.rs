@@ -8,7 +8,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::TAKEN_MAX;
 use evenkeel_os::clock::Clock;
 use evenkeel_sense::counters::Counters;
-use evenkeel_sense::cpu::{CpuUse, Domain};
+use evenkeel_sense::cpu::{CpuOf, CpuUse};
 use evenkeel_sense::pressure;
 use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_site::sandbox::{self, DiskLimit, Limited};
@@ -202,9 +202,9 @@ fn cpus() -> Result<String, (State, String)> {
 /// What others and the hypervisor take just now.
 fn neighbours() -> Result<String, (State, String)> {
     let clock = Clock::start();
-    let before = (Domain::Host.read(), clock.now());
+    let before = (CpuOf::Host.read(), clock.now());
     std::thread::sleep(WATCHED);
-    let after = (Domain::Host.read(), clock.now());
+    let after = (CpuOf::Host.read(), clock.now());
     let own = before
         .0
         .zip(after.0)
@@ -234,7 +234,7 @@ fn disk() -> Result<String, (State, String)> {
 }
 
 fn counters() -> Result<String, (State, String)> {
-    let cpus = Domain::Host.cpus().unwrap_or_default();
+    let cpus = CpuOf::Host.cpus().unwrap_or_default();
     match Counters::open(&cpus) {
         Ok(counters) => {
             let names: Vec<&str> = counters.events().map(|event| event.name()).collect();

@@ -24,6 +24,8 @@ Examples:
   evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
   evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
   evenkeel sandbox up slow --disk-iops 300                at most 300 reads and 300 writes per second
+  evenkeel sandbox up guest --at cpus=0,quota=50%,memory=400M,file-disk=2G,net=20M
+                                                          like a guest of its own (root)
   evenkeel sandbox up twin --copy-of demo                 the same files; stop demo first
   evenkeel sandbox shell demo -- -e 'SHOW TABLES' tpcw
   evenkeel sandbox down demo
@@ -213,16 +215,17 @@ fn list(session: &Session, json: bool) -> Result<()> {
     }
     for info in &found {
         let place = if matches!(info.state, State::Running { .. }) {
-            format!("127.0.0.1:{}", info.port)
+            format!("{}:{}", info.address, info.port)
         } else {
             String::new()
         };
         out::line(format!(
-            "{:<28} {:<18} {:<20} {:>9}  {place}",
+            "{:<28} {:<18} {:<20} {:>9}  {place:<21} {}",
             info.name,
             state(info),
             info.server,
-            format::bytes(info.bytes)
+            format::bytes(info.bytes),
+            info.domain
         ))?;
     }
     Ok(())
@@ -239,8 +242,9 @@ fn state(info: &SandboxInfo) -> String {
 fn as_json(info: &SandboxInfo) -> serde_json::Value {
     serde_json::json!({
         "name": info.name, "state": state(info), "server": info.server, "port": info.port,
-        "socket": info.socket.display().to_string(), "settings": info.settings, "cpus": info.cpus,
-        "memory_bytes": info.memory, "disk_bytes": info.bytes, "detached": info.detached,
+        "socket": info.socket.display().to_string(), "settings": info.settings,
+        "address": info.address.to_string(), "domain": info.domain.to_string(), "cpus": info.domain.cpus.as_ref().map(ToString::to_string),
+        "memory_bytes": info.domain.memory, "disk_bytes": info.bytes, "detached": info.detached,
     })
 }
 

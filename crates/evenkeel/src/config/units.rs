@@ -4,7 +4,8 @@ use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::experiment::Margin;
-use evenkeel_sense::cpu::{CPUS_MAX, CpuSet, Domain};
+use evenkeel_sense::cpu::{CPUS_MAX, CpuOf, CpuSet};
+use evenkeel_site::sandbox::DiskLimit;
 
 /// Reads a duration with its unit.
 pub fn duration(text: &str) -> Result<Nanos> {
@@ -37,16 +38,11 @@ pub fn positive(text: &str, flag: &str) -> Result<Nanos> {
     Ok(duration)
 }
 
-/// What a disk gives at least: with less, the proof that it is held back would take minutes, and the start of the server too.
-const BANDWIDTH_MIN: u64 = 256 << 10;
-/// The same in I/Os per second.
-const IOPS_MIN: u64 = 10;
-
 /// A limit of bytes per second of a private server's disk.
 pub fn disk_bandwidth(text: &str) -> Result<u64> {
     match bytes(text)? {
         0 => bail!("{LIMIT_OF_NOTHING}"),
-        few @ 1..BANDWIDTH_MIN => {
+        few @ 1..DiskLimit::BYTES_MIN => {
             bail!(
                 "{few} bytes per second are too few to start a server; write it as 256K or more, 20M for example"
             )
@@ -59,8 +55,11 @@ pub fn disk_bandwidth(text: &str) -> Result<u64> {
 pub fn disk_iops(text: &str) -> Result<u64> {
     match text.parse().with_context(|| format!("{text:?} is not a number of I/Os per second"))? {
         0 => bail!("{LIMIT_OF_NOTHING}"),
-        few @ 1..IOPS_MIN => {
-            bail!("{few} I/Os per second are too few to start a server; write it as {IOPS_MIN} or more")
+        few @ 1..DiskLimit::IOPS_MIN => {
+            bail!(
+                "{few} I/Os per second are too few to start a server; write it as {} or more",
+                DiskLimit::IOPS_MIN
+            )
         }
         limit => Ok(limit),
     }
@@ -115,7 +114,7 @@ pub fn cpus(text: &str) -> Result<CpuSet> {
 /// Names the flag and what it may be.
 pub fn machine_cpus(text: &str, flag: &str) -> Result<CpuSet> {
     let named = cpus(text).with_context(|| format!("reading {flag}"))?;
-    let Some(there) = Domain::Host.cpus() else { return Ok(named) };
+    let Some(there) = CpuOf::Host.cpus() else { return Ok(named) };
     let stranger = named.iter().find(|cpu| !there.contains(*cpu));
     match stranger {
         None => Ok(named),

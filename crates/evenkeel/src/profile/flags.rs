@@ -2,9 +2,9 @@
 
 use crate::config::units;
 use crate::server::data::DataArgs;
-use crate::server::place::ServerArgs;
+use crate::server::place::{ServerArgs, domain};
 use anyhow::Result;
-use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::cpu::CpuOf;
 use evenkeel_site::sandbox::CpuSet;
 use std::path::PathBuf;
 
@@ -157,17 +157,14 @@ pub struct Args {
 
 /// CPUs of a private server, and of its generator: all that this process may use but the last, and the last. One CPU is shared.
 pub fn split_cpus() -> (CpuSet, CpuSet) {
-    let own: Vec<u32> = Domain::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();
+    let own: Vec<u32> = CpuOf::Process(std::process::id()).cpus().iter().flat_map(CpuSet::iter).collect();
     let own = if own.is_empty() { vec![0] } else { own };
     let others = own[..(own.len() - 1).max(1)].iter().copied().collect();
     (others, own.last().copied().into_iter().collect())
 }
 
 pub fn server_cpus(args: &Args) -> Result<CpuSet> {
-    match &args.server.cpus {
-        Some(text) => units::machine_cpus(text, "--cpus"),
-        None => Ok(split_cpus().0),
-    }
+    Ok(domain(&args.server)?.cpus.unwrap_or_else(|| split_cpus().0))
 }
 
 /// CPUs of the load threads; none where they may run on any.

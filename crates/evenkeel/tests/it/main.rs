@@ -10,6 +10,7 @@ mod cdr_watch;
 mod cli;
 mod compare;
 mod contrib;
+mod domain;
 mod elsewhere;
 mod guard;
 mod house;

@@ -10,7 +10,7 @@ use evenkeel_sense::cpu::{CpuReading, CpuUse};
 use evenkeel_sense::memory::MemoryBounds;
 use evenkeel_sense::pressure::Stalled;
 use evenkeel_sense::waits::SwitchesReading;
-use evenkeel_sense::{Cgroup, Domain, memory, pressure};
+use evenkeel_sense::{Cgroup, CpuOf, memory, pressure};
 
 /// Reading context switches takes one file for each thread. It may take one part in so many of the time.
 const SWITCHES_SHARE: u64 = 200;
@@ -105,7 +105,7 @@ impl Sensors {
 
 impl Server {
     fn open(pid: u32, count: bool) -> Self {
-        let cpus = Domain::Process(pid).cpus().filter(|_| count);
+        let cpus = CpuOf::Process(pid).cpus().filter(|_| count);
         Self {
             pid,
             counters: cpus.and_then(|cpus| Counters::open(&cpus).ok()),
@@ -124,7 +124,7 @@ impl Server {
         let group = self.group.as_ref().and_then(pressure::of_group);
         let reading = Reading {
             at: now,
-            cpu: Domain::Process(self.pid).read(),
+            cpu: CpuOf::Process(self.pid).read(),
             counters: self.counters.as_ref().map(Counters::read),
             pressure: group.filter(memory_pressure).unwrap_or_else(pressure::host),
         };

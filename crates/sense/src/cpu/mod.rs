@@ -12,7 +12,7 @@ pub use process::{CpuReading, CpuSet, ProcessStat};
 
 /// Where a server runs, as far as CPU time is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Domain {
+pub enum CpuOf {
     /// The whole machine that we run on, whoever uses it.
     Host,
     /// Some of its CPUs, whoever uses them.
@@ -22,7 +22,7 @@ pub enum Domain {
     Process(u32),
 }
 
-impl Domain {
+impl CpuOf {
     pub fn cpus(&self) -> Option<CpuSet> {
         match self {
             Self::Host => online(),
@@ -36,7 +36,7 @@ impl Domain {
         self.read_beside(StatFile::read().as_ref())
     }
 
-    /// As [`Domain::read`], with a reading of /proc/stat that is there already.
+    /// As [`CpuOf::read`], with a reading of /proc/stat that is there already.
     pub(crate) fn read_beside(&self, stat: Option<&StatFile>) -> Option<CpuReading> {
         match self {
             Self::Host => stat?.host(),
@@ -240,12 +240,12 @@ mod tests {
 
     #[test]
     fn the_host_and_this_process_can_be_read() {
-        let host = Domain::Host.read().expect("/proc/stat");
+        let host = CpuOf::Host.read().expect("/proc/stat");
         assert!(host.capacity >= 1.0 && host.idle.is_some());
-        let own = Domain::Process(std::process::id()).read().expect("/proc/self/stat");
+        let own = CpuOf::Process(std::process::id()).read().expect("/proc/self/stat");
         assert!(own.capacity >= 1.0 && own.incarnation > 0 && own.idle.is_none());
-        assert_eq!(Domain::Process(u32::MAX).read(), None);
-        assert_eq!(Domain::Process(0).read(), None);
+        assert_eq!(CpuOf::Process(u32::MAX).read(), None);
+        assert_eq!(CpuOf::Process(0).read(), None);
     }
 
     const TICK: Nanos = Nanos::from_millis(10);

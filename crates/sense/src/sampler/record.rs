@@ -1,7 +1,7 @@
 //! A record is what the sampler hands back when a run is over.
 
 use crate::counters::{Counters, CountersReading, CountersUse};
-use crate::cpu::{CpuReading, CpuSet, CpuUse, Domain, StatFile};
+use crate::cpu::{CpuOf, CpuReading, CpuSet, CpuUse, StatFile};
 use crate::disk::{Device, DeviceIo, ProcessIo};
 use crate::error::SenseError;
 use crate::pressure::{Pressure, Stalled};
@@ -65,7 +65,7 @@ impl SenseRecord {
 impl SenseSample {
     /// Between two readings of one probe; `start` is the instant of the measured phase's start on the
     /// readings' clock.
-    pub(super) fn between(before: &Reading, after: &Reading, start: Nanos, domain: Option<&Domain>) -> Self {
+    pub(super) fn between(before: &Reading, after: &Reading, start: Nanos, domain: Option<&CpuOf>) -> Self {
         let duration = after.at - before.at;
         let cpu = |before: &Option<_>, after: &Option<_>| {
             CpuUse::between(before.as_ref()?, after.as_ref()?, duration)
@@ -99,13 +99,13 @@ impl SenseSample {
         }
     }
 
-    fn find_other_load(&self, domain: Option<&Domain>, has_server: bool) -> Option<f64> {
+    fn find_other_load(&self, domain: Option<&CpuOf>, has_server: bool) -> Option<f64> {
         let host = self.host.as_ref()?;
         let server = match domain {
             _ if has_server => self.server.as_ref()?.busy,
             None => Nanos::ZERO,
-            Some(Domain::Process(_)) => self.domain.as_ref()?.busy,
-            Some(Domain::Host | Domain::Cpus(_)) => return None,
+            Some(CpuOf::Process(_)) => self.domain.as_ref()?.busy,
+            Some(CpuOf::Host | CpuOf::Cpus(_)) => return None,
         };
         // The parts are finer than the ticks of the whole, so that the difference may be a little below
         // nothing; the subtraction saturates.
@@ -127,8 +127,8 @@ const SWITCHES_COST: Nanos = Nanos::from_micros(30);
 const SWITCHES_SHARE: u64 = 200;
 
 pub(super) struct Probe {
-    domain: Option<Domain>,
-    server: Option<Domain>,
+    domain: Option<CpuOf>,
+    server: Option<CpuOf>,
     server_pid: Option<u32>,
     generator_cpus: Option<CpuSet>,
     device: Option<Device>,
@@ -157,7 +157,7 @@ impl Probe {
     /// Opens what the plan asks for, and says why there are no counters where they were asked for.
     /// `spacing` is the time between two readings.
     pub(super) fn open(plan: &SensePlan, spacing: Nanos) -> (Self, Option<SenseError>) {
-        let cpus = plan.domain.as_ref().and_then(Domain::cpus).filter(|_| plan.counters);
+        let cpus = plan.domain.as_ref().and_then(CpuOf::cpus).filter(|_| plan.counters);
         let (counters, refused) = match cpus.map(|cpus| Counters::open(&cpus)) {
             None => (None, None),
             Some(Ok(counters)) => (Some(counters), None),
@@ -165,7 +165,7 @@ impl Probe {
         };
         let probe = Self {
             domain: plan.domain.clone(),
-            server: plan.server_pid.map(Domain::Process),
+            server: plan.server_pid.map(CpuOf::Process),
             server_pid: plan.server_pid,
             generator_cpus: plan.generator_cpus.clone(),
             device: plan.data_dir.as_deref().and_then(Device::of_path),
@@ -185,7 +185,7 @@ impl Probe {
     pub(super) fn read(&self, clock: &Clock, is_end: bool) -> Reading {
         let at = clock.now();
         let stat = StatFile::read();
-        let cpu = |domain: &Domain| domain.read_beside(stat.as_ref());
+        let cpu = |domain: &CpuOf| domain.read_beside(stat.as_ref());
         let domain = self.domain.as_ref().and_then(cpu);
         let server = self.server.as_ref().and_then(cpu);
         let own = Some(process_cpu());
@@ -216,7 +216,7 @@ impl Probe {
 #[derive(Clone, Debug, Default)]
 pub struct SensePlan {
     /// Domain of the server; `None` where it runs on another machine.
-    pub domain: Option<Domain>,
+    pub domain: Option<CpuOf>,
     /// Process of the server, where it is known.
     pub server_pid: Option<u32>,
     /// CPUs that the generator is kept on; the sampling thread stays there too.
@@ -249,7 +249,7 @@ mod tests {
         }
     }
 
-    fn sample(domain: Option<&Domain>, edit: impl Fn(&mut Reading, &mut Reading)) -> SenseSample {
+    fn sample(domain: Option<&CpuOf>, edit: impl Fn(&mut Reading, &mut Reading)) -> SenseSample {
         let (mut before, mut after) = (reading(1000, 0, 0, 0), reading(2000, 2000, 1000, 200));
         edit(&mut before, &mut after);
         SenseSample::between(&before, &after, Nanos::from_millis(500), domain)
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_sample_knows_its_place_and_its_utilisation() {
-        let sample = sample(Some(&Domain::Process(1)), |_, _| {});
+        let sample = sample(Some(&CpuOf::Process(1)), |_, _| {});
         assert_eq!((sample.at, sample.duration), (Nanos::from_millis(1500), Nanos::from_secs(1)));
         assert_eq!(sample.domain.as_ref().map(|used| used.total), Some(50.0));
         assert_eq!(sample.host.as_ref().map(|used| used.total), Some(50.0));
@@ -271,17 +271,17 @@ mod tests {
             (before.server, after.server) = (cpu(0, 2.0), cpu(1400, 2.0));
         };
         // In percent of four CPUs over one second.
-        assert_eq!(of(Some(&Domain::Process(1)), &|_, _| {}), Some(20.0));
+        assert_eq!(of(Some(&CpuOf::Process(1)), &|_, _| {}), Some(20.0));
         assert_eq!(of(None, &|_, _| {}), Some(45.0));
-        assert_eq!(of(Some(&Domain::Host), &|_, _| {}), None);
-        assert_eq!(of(Some(&Domain::Host), &with_server), Some(10.0));
+        assert_eq!(of(Some(&CpuOf::Host), &|_, _| {}), None);
+        assert_eq!(of(Some(&CpuOf::Host), &with_server), Some(10.0));
         let rounded = |_: &mut Reading, after: &mut Reading| after.host = cpu(1190, 4.0);
-        assert_eq!(of(Some(&Domain::Process(1)), &rounded), Some(0.0));
+        assert_eq!(of(Some(&CpuOf::Process(1)), &rounded), Some(0.0));
     }
 
     #[test]
     fn a_server_that_died_takes_its_figures_along_and_no_others() {
-        let sample = sample(Some(&Domain::Host), |before, after| {
+        let sample = sample(Some(&CpuOf::Host), |before, after| {
             before.server = cpu(0, 2.0);
             after.server = None;
             before.process_io = Some(ProcessIo::default());

@@ -11,7 +11,7 @@ use evenkeel_sense::cpu::{CpuSet, ProcessStat, StatFile};
 use evenkeel_sense::disk::ProcessIo;
 use evenkeel_sense::throttle::{ThrottleReading, Throttling};
 use evenkeel_sense::waits::SwitchesReading;
-use evenkeel_sense::{CpuUse, Domain};
+use evenkeel_sense::{CpuOf, CpuUse};
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// The use of a domain, and the time between the readings.
-fn measure(domain: &Domain, during: impl FnOnce()) -> (CpuUse, Nanos) {
+fn measure(domain: &CpuOf, during: impl FnOnce()) -> (CpuUse, Nanos) {
     let clock = Clock::start();
     let (start, before) = (clock.now(), domain.read().expect("a reading"));
     during();
@@ -89,7 +89,7 @@ fn measure(domain: &Domain, during: impl FnOnce()) -> (CpuUse, Nanos) {
 
 /// Measures over and over until the use is as it should be: a thread that has to wait between reading a clock
 /// and reading the use has another duration than its use, and a tick sees only what runs when it comes.
-fn measure_until(what: &str, domain: &Domain, during: impl Fn(), holds: impl Fn(&CpuUse) -> bool) -> CpuUse {
+fn measure_until(what: &str, domain: &CpuOf, during: impl Fn(), holds: impl Fn(&CpuUse) -> bool) -> CpuUse {
     found(what, || Some(measure(domain, &during).0).filter(&holds))
 }
 
@@ -117,7 +117,7 @@ fn a_busy_child_uses_one_cpu_at_most_and_all_that_the_scheduler_gives_it() {
     // Two ticks at each end.
     const SLACK: Nanos = Nanos::from_millis(60);
     let busy = Busy::loops();
-    let domain = Domain::Process(busy.pid());
+    let domain = CpuOf::Process(busy.pid());
     let so_far = || domain.read().expect("a reading").busy;
     stop(busy.pid());
     let before = schedule_of(busy.pid());
@@ -146,14 +146,14 @@ fn a_sleeping_child_uses_no_cpu() {
     eventually("a process that sleeps", || {
         name().trim() == "sleep" && ProcessStat::read(idle.pid()).is_some_and(|stat| stat.state == 'S')
     });
-    let (used, _) = measure(&Domain::Process(idle.pid()), || thread::sleep(Duration::from_millis(200)));
+    let (used, _) = measure(&CpuOf::Process(idle.pid()), || thread::sleep(Duration::from_millis(200)));
     assert!(used.busy < Nanos::from_millis(5), "{used:?}");
 }
 
 #[test]
 fn threads_that_have_ended_still_count() {
     const EACH: Nanos = Nanos::from_millis(120);
-    let (used, _) = measure(&Domain::Process(std::process::id()), || {
+    let (used, _) = measure(&CpuOf::Process(std::process::id()), || {
         let threads = [(); 2].map(|()| thread::spawn(|| burn(EACH)));
         threads.into_iter().for_each(|thread| thread.join().expect("a thread"));
     });
@@ -163,9 +163,9 @@ fn threads_that_have_ended_still_count() {
 #[test]
 fn a_process_that_was_killed_is_gone_even_before_it_is_waited_for() {
     let mut child = Busy::shell("exec sleep 60");
-    assert!(Domain::Process(child.pid()).read().is_some());
+    assert!(CpuOf::Process(child.pid()).read().is_some());
     child.0.kill().expect("killed");
-    eventually("a killed child that is no longer read", || Domain::Process(child.pid()).read().is_none());
+    eventually("a killed child that is no longer read", || CpuOf::Process(child.pid()).read().is_none());
     child.end();
     assert_eq!(SwitchesReading::read(child.pid()), None);
     assert_eq!(ProcessIo::read(child.pid()), None);
@@ -177,7 +177,7 @@ fn the_host_is_at_least_as_busy_as_one_thread_on_it() {
     let stat = StatFile::read().expect("/proc/stat");
     let used = measure_until(
         "a host that is busy for half of what one thread uses, and whose parts add up",
-        &Domain::Host,
+        &CpuOf::Host,
         || burn(SPENT),
         |used| {
             let idle = used.idle.expect("known") + used.iowait.unwrap_or(0.0);
@@ -186,7 +186,7 @@ fn the_host_is_at_least_as_busy_as_one_thread_on_it() {
         },
     );
     let set = stat.cpus.iter().map(|(cpu, _)| *cpu).collect();
-    let (again, _) = measure(&Domain::Cpus(set), || burn(Nanos::from_millis(50)));
+    let (again, _) = measure(&CpuOf::Cpus(set), || burn(Nanos::from_millis(50)));
     assert_eq!(again.capacity, used.capacity);
 }
 

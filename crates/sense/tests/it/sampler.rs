@@ -3,7 +3,7 @@
 use super::{Busy, eventually, found};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
-use evenkeel_sense::{Domain, Sampler, SensePlan, SenseRecord, SenseSample};
+use evenkeel_sense::{CpuOf, Sampler, SensePlan, SenseRecord, SenseSample};
 use std::thread;
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ fn a_run_beside_a_busy_server_has_its_utilisation() {
     let folder = tempfile::tempdir().expect("a folder");
     let outside = Clock::start();
     let record = sample(&SensePlan {
-        domain: Some(Domain::Process(server.pid())),
+        domain: Some(CpuOf::Process(server.pid())),
         server_pid: Some(server.pid()),
-        generator_cpus: Domain::Host.cpus(),
+        generator_cpus: CpuOf::Host.cpus(),
         data_dir: Some(folder.path().into()),
         delay: Nanos::from_millis(100),
         duration: Nanos::from_millis(1500),
@@ -58,7 +58,7 @@ fn a_server_that_is_dead_is_not_available_and_nothing_hangs() {
     let mut server = Busy::shell("exit 0");
     server.end();
     let record = sample(&SensePlan {
-        domain: Some(Domain::Process(server.pid())),
+        domain: Some(CpuOf::Process(server.pid())),
         server_pid: Some(server.pid()),
         duration: Nanos::from_millis(300),
         counters: true,
@@ -73,7 +73,7 @@ fn a_server_that_is_dead_is_not_available_and_nothing_hangs() {
 #[test]
 fn a_server_that_dies_in_the_middle_leaves_the_samples_before() {
     let plan = |server: &Busy| SensePlan {
-        domain: Some(Domain::Process(server.pid())),
+        domain: Some(CpuOf::Process(server.pid())),
         duration: Nanos::from_millis(1500),
         ..SensePlan::default()
     };

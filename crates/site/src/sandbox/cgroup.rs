@@ -1,11 +1,11 @@
-//! CPUs and memory of a sandbox are limited by control groups, of version 1 or 2.
+//! CPUs, CPU time, memory and disk of a sandbox are limited by control groups, of version 1 or 2.
 //!
 //! The sandbox's groups stand under `evenkeel` inside the group that this process is in itself, so that a
 //! sandbox never escapes a limit that holds for its user. Version 2 allows no processes in a group that
 //! hands out controllers; there the nearest group above that takes it is used.
 
-use super::SandboxError;
-use evenkeel_sense::cpu::{CpuSet, own_folder};
+use super::{DiskLimit, Domain, SandboxError};
+use evenkeel_sense::cpu::{CpuOf, CpuSet, own_folder};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,25 +13,10 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Cgroup {
-    /// `cpuset`, `memory`, `blkio`; all of them at once in version 2.
+    /// `cpuset`, `cpu`, `memory`, `blkio`; all of them at once in version 2.
     pub controllers: Vec<String>,
     /// Folder of the group, as an absolute path.
     pub path: PathBuf,
-}
-
-pub(super) struct Limits<'a> {
-    pub cpus: Option<&'a CpuSet>,
-    pub memory: Option<u64>,
-    /// Whether I/Os will be held back; how many is set once the server is up.
-    pub disk: bool,
-}
-
-impl Limits<'_> {
-    fn controllers(&self) -> Vec<&'static str> {
-        let cpus = self.cpus.map(|_| "cpuset");
-        let disk = self.disk.then_some("io");
-        cpus.into_iter().chain(self.memory.map(|_| "memory")).chain(disk).collect()
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +31,20 @@ pub enum Limited {
 /// # Errors
 /// Why the limit cannot be kept.
 pub fn try_limit(limited: Limited) -> Result<bool, String> {
-    let cpus = evenkeel_sense::cpu::Domain::Process(std::process::id()).cpus().unwrap_or_default();
-    let limits = match limited {
-        Limited::Cpus => Limits { cpus: Some(&cpus), memory: None, disk: false },
-        Limited::Memory => Limits { cpus: None, memory: Some(MEMORY_TRIED), disk: false },
-    };
+    let mut domain = Domain::default();
+    match limited {
+        Limited::Cpus => domain.cpus = CpuOf::Process(std::process::id()).cpus(),
+        Limited::Memory => domain.memory = Some(MEMORY_TRIED),
+    }
     let groups =
-        Groups::create(&format!("try-{}", std::process::id()), &limits).map_err(|error| error.to_string())?;
+        Groups::create(&format!("try-{}", std::process::id()), &domain).map_err(|error| error.to_string())?;
     Ok(!groups.groups().is_empty())
 }
 
 /// A group in which I/Os can be held back, and nothing else.
 pub(super) fn for_disk(name: &str) -> Result<Groups, SandboxError> {
-    Groups::create(name, &Limits { cpus: None, memory: None, disk: true })
+    let disk = DiskLimit { iops: Some(DiskLimit::IOPS_MIN), bytes_per_s: None };
+    Groups::create(name, &Domain { disk, ..Domain::default() })
 }
 
 /// Bytes of memory of a group that nobody is in.
@@ -71,12 +57,12 @@ pub(super) struct Groups(Vec<Cgroup>);
 impl Groups {
     /// Creates what the limits need. Without a cpuset controller that can be used the CPUs are left to the
     /// scheduler's affinity, and there is no group; memory can only be limited by a group.
-    pub(super) fn create(name: &str, limits: &Limits<'_>) -> Result<Self, SandboxError> {
-        if limits.controllers().is_empty() {
+    pub(super) fn create(name: &str, domain: &Domain) -> Result<Self, SandboxError> {
+        if domain.controllers().is_empty() {
             return Ok(Self::default());
         }
-        let v2 = own(None).and_then(|own| create_v2(&own, name, limits));
-        v2.map_or_else(|| create_v1(own, name, limits), Ok)
+        let v2 = own(None).and_then(|own| create_v2(&own, name, domain));
+        v2.map_or_else(|| create_v1(own, name, domain), Ok)
     }
 
     /// Takes over groups that another evenkeel created.
@@ -95,6 +81,64 @@ impl Groups {
 
     pub(super) fn has(&self, controller: &str) -> bool {
         self.0.iter().any(|group| group.controllers.iter().any(|held| held == controller))
+    }
+
+    /// The group in which a controller holds; the same for all in version 2.
+    pub(super) fn of(&self, controller: &str) -> Option<&Path> {
+        let group = self.0.iter().find(|group| group.controllers.iter().any(|held| held == controller));
+        group.map(|group| group.path.as_path())
+    }
+
+    /// Sets or takes away the quota of CPU time.
+    pub(super) fn set_quota(&self, quota: Option<f64>) -> io::Result<()> {
+        match self.of("cpu") {
+            Some(dir) if dir.join("cpu.cfs_quota_us").exists() => set_quota_v1(dir, quota),
+            Some(dir) => set_quota_v2(dir, quota),
+            None => Err(io::Error::other("there is no control group for it")),
+        }
+    }
+
+    /// How often the quota held back whoever is in the group.
+    pub(super) fn throttled(&self) -> u64 {
+        let text =
+            self.of("cpu").and_then(|dir| fs::read_to_string(dir.join("cpu.stat")).ok()).unwrap_or_default();
+        let count = text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok());
+        count.unwrap_or(0)
+    }
+
+    /// Sets the limit of memory, and reads what the kernel makes of it.
+    pub(super) fn set_memory(&self, bytes: u64) -> io::Result<u64> {
+        let dir = self.of("memory").ok_or_else(|| io::Error::other("there is no control group for it"))?;
+        set_memory(dir, bytes)?;
+        let files = ["memory.limit_in_bytes", "memory.max"].map(|file| fs::read_to_string(dir.join(file)));
+        let read = files.into_iter().flatten().find_map(|text| text.trim().parse().ok());
+        read.ok_or_else(|| io::Error::other("the kernel does not say what it set"))
+    }
+
+    /// A group beside ours that has another weight; it needs no controller but the one of CPU time.
+    pub(super) fn beside(&self, weight: u32) -> io::Result<Self> {
+        let dir = self.of("cpu").ok_or_else(|| io::Error::other("there is no control group for it"))?;
+        let path = rival(dir);
+        fs::create_dir_all(&path)?;
+        let rival = Self(vec![Cgroup { controllers: vec!["cpu".into()], path: path.clone() }]);
+        set_weight(&path, weight)?;
+        Ok(rival)
+    }
+
+    /// All folders that there are at some time of it.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        self.0.iter().map(|group| group.path.clone()).chain(self.of("cpu").map(rival)).collect()
+    }
+
+    /// Takes over what an evenkeel that was killed has left of groups whose names begin so; nobody is in them.
+    pub(super) fn left(prefix: &str) -> Self {
+        let of_v1 = ["cpuset", "cpu", "memory", "blkio"].into_iter().filter_map(|held| own(Some(held)));
+        let of_v2 = own(None).unwrap_or_default();
+        let above = of_v1.chain(of_v2.ancestors().map(Path::to_owned));
+        let entries =
+            above.filter_map(|folder| fs::read_dir(folder.join("evenkeel")).ok()).flatten().flatten();
+        let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+        Self(ours.map(|entry| Cgroup { controllers: Vec::new(), path: entry.path() }).collect())
     }
 
     /// Files through which a process joins by writing "0".
@@ -139,6 +183,11 @@ impl Drop for Groups {
     }
 }
 
+/// Where the group beside one is, against which its weight is tried.
+fn rival(group: &Path) -> PathBuf {
+    group.with_file_name(format!("{}-rival", group.file_name().unwrap_or_default().to_string_lossy()))
+}
+
 /// Folder of this process's group, with a controller of version 1, or of version 2.
 fn own(controller: Option<&str>) -> Option<PathBuf> {
     own_folder(controller).filter(|path| evenkeel_os::is_control_groups(path))
@@ -148,7 +197,7 @@ fn own(controller: Option<&str>) -> Option<PathBuf> {
 fn create_v1(
     own: fn(Option<&str>) -> Option<PathBuf>,
     name: &str,
-    limits: &Limits<'_>,
+    domain: &Domain,
 ) -> Result<Groups, SandboxError> {
     let mut groups = Groups::default();
     let mut add = |controller: &str, limit: &dyn Fn(&Path) -> io::Result<()>| -> io::Result<()> {
@@ -160,15 +209,18 @@ fn create_v1(
         Ok(())
     };
     let refused = |what: String| |error: io::Error| SandboxError::Limit { what, reason: error.to_string() };
-    if let Some(cpus) = limits.cpus {
+    if let Some(cpus) = &domain.cpus {
         // A failure leaves the CPUs to the scheduler's affinity.
         let _ = add("cpuset", &|dir| set_cpus_v1(dir, cpus));
     }
-    if let Some(bytes) = limits.memory {
+    if domain.quota.is_some() || domain.weight.is_some() {
+        add("cpu", &|dir| set_time_v1(dir, domain)).map_err(refused("CPU time".to_owned()))?;
+    }
+    if let Some(bytes) = domain.memory {
         add("memory", &|dir| set_memory_v1(dir, bytes))
             .map_err(refused(format!("memory to {bytes} bytes")))?;
     }
-    if limits.disk {
+    if !domain.disk.is_none() {
         add("blkio", &|_| Ok(())).map_err(refused("the disk".to_owned()))?;
     }
     Ok(groups)
@@ -205,6 +257,47 @@ fn set_cpus_v1(dir: &Path, cpus: &CpuSet) -> io::Result<()> {
     fs::write(dir.join("cpuset.cpus"), cpus.to_string())
 }
 
+/// The kernel gives a quota anew this often, in microseconds.
+const PERIOD_US: u64 = 100_000;
+
+fn quota_us(cpus: f64) -> u64 {
+    (cpus * PERIOD_US as f64).round() as u64
+}
+
+fn set_time_v1(dir: &Path, domain: &Domain) -> io::Result<()> {
+    set_quota_v1(dir, domain.quota)?;
+    domain.weight.map_or(Ok(()), |weight| set_weight(dir, weight))
+}
+
+fn set_quota_v1(dir: &Path, quota: Option<f64>) -> io::Result<()> {
+    fs::write(dir.join("cpu.cfs_period_us"), PERIOD_US.to_string())?;
+    let quota = quota.map_or_else(|| "-1".to_owned(), |cpus| quota_us(cpus).to_string());
+    fs::write(dir.join("cpu.cfs_quota_us"), quota)
+}
+
+/// Of either version; 100 is usual in version 2, and 1024 shares in version 1.
+fn set_weight(dir: &Path, weight: u32) -> io::Result<()> {
+    match dir.join("cpu.shares") {
+        shares if shares.exists() => fs::write(shares, (u64::from(weight) * 1024 / 100).to_string()),
+        _ => fs::write(dir.join("cpu.weight"), weight.to_string()),
+    }
+}
+
+fn set_quota_v2(dir: &Path, quota: Option<f64>) -> io::Result<()> {
+    let quota = quota.map_or_else(|| "max".to_owned(), |cpus| quota_us(cpus).to_string());
+    fs::write(dir.join("cpu.max"), format!("{quota} {PERIOD_US}"))
+}
+
+fn set_memory(dir: &Path, bytes: u64) -> io::Result<()> {
+    if dir.join("memory.limit_in_bytes").exists() {
+        return set_memory_v1(dir, bytes);
+    }
+    fs::write(dir.join("memory.max"), bytes.to_string())?;
+    // Absent where the kernel does not count swap.
+    let _ = fs::write(dir.join("memory.swap.max"), "0");
+    Ok(())
+}
+
 fn set_memory_v1(dir: &Path, bytes: u64) -> io::Result<()> {
     let both = dir.join("memory.memsw.limit_in_bytes");
     // The limit with swap may not fall below that without; a group that is used again has one already.
@@ -215,12 +308,12 @@ fn set_memory_v1(dir: &Path, bytes: u64) -> io::Result<()> {
 }
 
 /// Version 2 hands controllers down from group to group; `None` where neither this process's own nor one above has ours.
-fn create_v2(own: &Path, name: &str, limits: &Limits<'_>) -> Option<Groups> {
-    own.ancestors().find_map(|folder| try_v2(folder, name, limits).ok())
+fn create_v2(own: &Path, name: &str, domain: &Domain) -> Option<Groups> {
+    own.ancestors().find_map(|folder| try_v2(folder, name, domain).ok())
 }
 
-fn try_v2(base: &Path, name: &str, limits: &Limits<'_>) -> io::Result<Groups> {
-    let wanted = limits.controllers();
+fn try_v2(base: &Path, name: &str, domain: &Domain) -> io::Result<Groups> {
+    let wanted = domain.controllers();
     let offered = fs::read_to_string(base.join("cgroup.controllers"))?;
     if !wanted.iter().all(|controller| offered.split_whitespace().any(|held| held == *controller)) {
         return Err(io::Error::other("the controllers are not available here"));
@@ -233,13 +326,17 @@ fn try_v2(base: &Path, name: &str, limits: &Limits<'_>) -> io::Result<Groups> {
     // From here on dropping it removes what was created.
     let groups = Groups(vec![Cgroup { controllers, path: path.clone() }]);
     fs::write(base.join("evenkeel/cgroup.subtree_control"), &enable)?;
-    if let Some(cpus) = limits.cpus {
+    if let Some(cpus) = &domain.cpus {
         fs::write(path.join("cpuset.cpus"), cpus.to_string())?;
     }
-    if let Some(bytes) = limits.memory {
-        fs::write(path.join("memory.max"), bytes.to_string())?;
-        // Absent where the kernel does not count swap.
-        let _ = fs::write(path.join("memory.swap.max"), "0");
+    if domain.quota.is_some() {
+        set_quota_v2(&path, domain.quota)?;
+    }
+    if let Some(weight) = domain.weight {
+        set_weight(&path, weight)?;
+    }
+    if let Some(bytes) = domain.memory {
+        set_memory(&path, bytes)?;
     }
     Ok(groups)
 }
@@ -260,13 +357,17 @@ mod tests {
     #[test]
     fn version_2_uses_the_nearest_group_above_that_offers_the_controllers() {
         let (dir, own) = fake_v2("cpuset cpu memory\n");
-        let cpus = "0-1".parse().unwrap();
-        let limits = Limits { cpus: Some(&cpus), memory: Some(1 << 28), disk: false };
-        let groups = create_v2(&own, "a", &limits).unwrap();
+        let domain = "cpus=0-1,quota=50%,weight=400,memory=256M".parse().unwrap();
+        let groups = create_v2(&own, "a", &domain).unwrap();
         let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
-        assert_eq!(read("cgroup.subtree_control"), "+cpuset +memory");
+        assert_eq!(read("cgroup.subtree_control"), "+cpuset +cpu +memory");
         assert_eq!(read("evenkeel/a/cpuset.cpus"), "0-1");
         assert_eq!(read("evenkeel/a/memory.max"), "268435456");
+        assert_eq!(read("evenkeel/a/cpu.max"), "50000 100000");
+        assert_eq!(read("evenkeel/a/cpu.weight"), "400");
+        groups.set_quota(None).unwrap();
+        assert_eq!(read("evenkeel/a/cpu.max"), "max 100000");
+        assert_eq!(groups.set_memory(1 << 20).unwrap(), 1 << 20);
         assert!(groups.has("memory") && groups.groups()[0].path.ends_with("evenkeel/a"));
         groups.keep();
     }
@@ -274,9 +375,9 @@ mod tests {
     #[test]
     fn memory_cannot_be_limited_without_a_controller() {
         let (_dir, own) = fake_v2("pids\n");
-        let limits = Limits { cpus: None, memory: Some(1 << 28), disk: false };
-        assert!(create_v2(&own, "a", &limits).is_none());
-        let error = create_v1(|_| None, "a", &limits).unwrap_err().to_string();
+        let domain = "memory=256M".parse().unwrap();
+        assert!(create_v2(&own, "a", &domain).is_none());
+        let error = create_v1(|_| None, "a", &domain).unwrap_err().to_string();
         assert_eq!(
             error,
             "cannot limit memory to 268435456 bytes: this system has no memory cgroup controller"
@@ -284,10 +385,17 @@ mod tests {
     }
 
     #[test]
+    fn version_1_has_weights_as_shares_of_1024() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("cpu.shares"), "1024").unwrap();
+        set_time_v1(dir.path(), &"quota=25%,weight=400".parse().unwrap()).unwrap();
+        let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
+        assert_eq!((read("cpu.shares"), read("cpu.cfs_quota_us")), ("4096".to_owned(), "25000".to_owned()));
+    }
+
+    #[test]
     fn cpus_without_a_controller_are_left_to_the_affinity() {
-        let cpus = "0".parse().unwrap();
-        let groups =
-            create_v1(|_| None, "a", &Limits { cpus: Some(&cpus), memory: None, disk: false }).unwrap();
+        let groups = create_v1(|_| None, "a", &"cpus=0".parse().unwrap()).unwrap();
         assert!(groups.groups().is_empty() && !groups.has("cpuset"));
     }
 }

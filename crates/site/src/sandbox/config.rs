@@ -6,6 +6,7 @@ use crate::server::Flavor;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -48,6 +49,7 @@ const LOG_SIZE: (&str, &str) = ("innodb_log_file_size", "innodb_redo_log_capacit
 pub(super) struct Config<'a> {
     pub paths: &'a Paths,
     pub socket: &'a Path,
+    pub bind: Ipv4Addr,
     pub port: u16,
     pub flavor: Flavor,
     pub base_dir: Option<&'a Path>,
@@ -65,7 +67,7 @@ impl Config<'_> {
         let defaults = DEFAULTS.iter().chain(own);
         let mut lines: BTreeMap<String, String> =
             defaults.map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        if takes_direct_io(&self.paths.dir) {
+        if takes_direct_io(self.paths.data().parent().unwrap_or(&self.paths.dir)) {
             lines.insert("innodb_flush_method".into(), "O_DIRECT".into());
         }
         lines.extend(checked(self.settings)?);
@@ -91,7 +93,7 @@ impl Config<'_> {
     fn ours(&self) -> Vec<(String, String)> {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let mut ours = vec![
-            ("bind_address".into(), "127.0.0.1".into()),
+            ("bind_address".into(), self.bind.to_string()),
             // A name server must not be part of a connection's response time either.
             ("skip_name_resolve".into(), "ON".into()),
             ("port".into(), self.port.to_string()),
@@ -156,7 +158,7 @@ fn lru_scan_depth(buffer_pool_size: Option<&str>) -> Option<u64> {
 }
 
 /// A size as the server reads it: `64M`.
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" => 0,
@@ -233,7 +235,8 @@ mod tests {
         let paths = Paths::new(Path::new("/h h"), "a").unwrap();
         let settings = settings(pairs);
         let socket = Path::new("/h h/s");
-        Config { paths: &paths, socket, port: 4000, flavor, base_dir: None, settings: &settings }.text()
+        let bind = Ipv4Addr::LOCALHOST;
+        Config { paths: &paths, socket, bind, port: 4000, flavor, base_dir: None, settings: &settings }.text()
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub enum SandboxError {
     NoSpace { path: PathBuf, free_mib: u64, needed_mib: u64 },
     #[error("cannot limit {what}: {reason}")]
     Limit { what: String, reason: String },
+    #[error("sandbox {name:?} {reason}")]
+    FileDisk { name: String, reason: String },
     #[error("port {port} is taken")]
     PortTaken { port: u16 },
     #[error("the server of sandbox {name:?} {failure}{log}")]
@@ -151,6 +153,9 @@ impl SandboxError {
             Self::Unknown { .. } => "evenkeel sandbox list shows what there is",
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",
             Self::Limit { .. } => "run without the limit, or where cgroups are writable (as root)",
+            Self::FileDisk { .. } => {
+                "leave file-disk out, or choose another name; `evenkeel sandbox clean NAME` removes one with its data"
+            }
             Self::PortTaken { .. } => "leave the port out: a free one is found",
             _ => return None,
         })

@@ -5,6 +5,9 @@
 //! (its parent-death signal), and a janitor process removes what is left. A detached one stays until
 //! somebody says `down`.
 //!
+//! `domain` says where it runs: its `cgroup`s, its file disk (`image`) and its network (`net`), which go with the server; `proof` tries
+//! that each limit bites.
+//!
 //! `binary` finds and checks the server, `config` writes its my.cnf, `bootstrap` its data directory;
 //! `server` starts it inside its `cgroup`, `startup` waits until it answers; `lifecycle` is the whole
 //! of it, `registry` what stands on disk.
@@ -13,8 +16,11 @@ mod binary;
 mod cgroup;
 mod config;
 mod diagnosis;
+mod domain;
 mod error;
+mod image;
 mod lifecycle;
+mod net;
 mod paths;
 mod proof;
 mod record;
@@ -24,6 +30,7 @@ mod startup;
 
 pub use binary::check_server;
 pub use cgroup::{Cgroup, Limited, try_limit};
+pub use domain::{Domain, DomainError, FileDisk, FileSystem, Net};
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
@@ -54,12 +61,8 @@ pub struct SandboxSpec {
     pub settings: BTreeMap<String, String>,
     /// TCP port on 127.0.0.1; `None` takes a free one.
     pub port: Option<u16>,
-    /// CPUs that the server may use.
-    pub cpus: Option<CpuSet>,
-    /// Most memory in bytes, its page cache included.
-    pub memory: Option<u64>,
-    /// What its disk gives at most, while the server is up.
-    pub disk: DiskLimit,
+    /// Where it runs.
+    pub domain: Domain,
     pub lifetime: Lifetime,
     /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
     pub copy_of: Option<String>,

@@ -66,8 +66,19 @@ impl Paths {
         self.dir.join("my.cnf")
     }
 
+    /// On the file disk where there is one.
     pub(super) fn data(&self) -> PathBuf {
-        self.dir.join("data")
+        if self.image().exists() { self.disk().join("data") } else { self.dir.join("data") }
+    }
+
+    /// Where the file disk is mounted while the server is up.
+    pub(super) fn disk(&self) -> PathBuf {
+        self.dir.join("disk")
+    }
+
+    /// The file that the file disk is in.
+    pub(super) fn image(&self) -> PathBuf {
+        self.dir.join("disk.img")
     }
 
     pub(super) fn tmp(&self) -> PathBuf {
@@ -107,6 +118,11 @@ impl Paths {
         bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
         })
+    }
+
+    /// How names of its groups begin.
+    pub(super) fn group_prefix(&self) -> String {
+        format!("{}-{:08x}-", self.name, self.hash() as u32)
     }
 
     pub(super) fn socket(&self) -> PathBuf {

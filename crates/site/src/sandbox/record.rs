@@ -2,7 +2,7 @@
 
 use super::cgroup::Cgroup;
 use super::paths::{Paths, write_private};
-use super::{CpuSet, DiskLimit, SandboxError};
+use super::{DiskLimit, Domain, SandboxError};
 use crate::server::{Address, Target, TlsMode};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process;
@@ -32,10 +32,8 @@ pub(super) struct Record {
     /// Of the account `evenkeel` at this server only.
     pub password: String,
     pub settings: BTreeMap<String, String>,
-    pub cpus: Option<String>,
-    pub memory: Option<u64>,
     #[serde(default)]
-    pub disk: DiskLimit,
+    pub domain: Domain,
     /// Limits that were proved, and since which start of the machine.
     #[serde(default)]
     disk_proved: Vec<(String, DiskLimit)>,
@@ -105,18 +103,14 @@ impl Record {
 
     /// Whether the limit of the disk was proved since the machine was started.
     pub(super) fn is_disk_proved(&self) -> bool {
-        self.disk_proved.contains(&(boot_id(), self.disk))
+        self.disk_proved.contains(&(boot_id(), self.domain.disk))
     }
 
     /// The limit of the disk was proved just now.
     pub(super) fn set_disk_proved(&mut self) {
         let boot = boot_id();
         self.disk_proved.retain(|(proved, _)| *proved == boot);
-        self.disk_proved.push((boot, self.disk));
-    }
-
-    pub(super) fn cpu_set(&self) -> Option<CpuSet> {
-        self.cpus.as_deref()?.parse().ok()
+        self.disk_proved.push((boot, self.domain.disk));
     }
 
     pub(super) fn target(&self, address: Address) -> Target {

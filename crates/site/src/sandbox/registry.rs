@@ -7,11 +7,12 @@ use super::diagnosis::last_lines;
 use super::lifecycle::Sandbox;
 use super::paths::{Paths, all};
 use super::record::{Record, server_with};
-use super::{Lifetime, SandboxError, SandboxEvent, SandboxSpec};
+use super::{Domain, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +25,7 @@ pub enum State {
 }
 
 /// A sandbox on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SandboxInfo {
     pub name: String,
     /// Directory of the sandbox, with its data and its notes.
@@ -37,8 +38,10 @@ pub struct SandboxInfo {
     pub port: u16,
     pub socket: PathBuf,
     pub settings: BTreeMap<String, String>,
-    pub cpus: Option<String>,
-    pub memory: Option<u64>,
+    /// Where it listens while it is up.
+    pub address: Ipv4Addr,
+    /// Where it runs, or ran when it was last up.
+    pub domain: Domain,
     pub bytes: u64,
 }
 
@@ -77,7 +80,6 @@ pub fn find_as(spec: &SandboxSpec) -> Result<Sandbox, SandboxError> {
 
 /// What a running sandbox has otherwise than it is asked for, each as `CPUs 0 instead of 1`.
 fn differences(record: &Record, spec: &SandboxSpec) -> Result<Vec<String>, SandboxError> {
-    let or_none = |found: Option<String>| found.unwrap_or_else(|| "no limit".to_owned());
     let mut pairs = Vec::new();
     if let Some(path) = &spec.server_binary {
         let wanted = ServerBinary::find(Some(path))?.path;
@@ -86,15 +88,10 @@ fn differences(record: &Record, spec: &SandboxSpec) -> Result<Vec<String>, Sandb
     if let Some(port) = spec.port {
         pairs.push(("port", record.port.to_string(), port.to_string()));
     }
-    if let Some(cpus) = &spec.cpus {
-        pairs.push(("CPUs", or_none(record.cpus.clone()), cpus.to_string()));
-    }
-    if let Some(bytes) = spec.memory {
-        let found = record.memory.map(|bytes| format!("{bytes} bytes"));
-        pairs.push(("memory", or_none(found), format!("{bytes} bytes")));
-    }
-    if !spec.disk.is_none() {
-        pairs.push(("disk of", record.disk.to_string(), spec.disk.to_string()));
+    let found = record.domain.parts();
+    for (key, wanted) in spec.domain.parts() {
+        let found = found.iter().find(|(name, _)| *name == key).map_or("no limit", |(_, value)| value);
+        pairs.push((key, found.to_owned(), wanted));
     }
     let settings = checked(&spec.settings)?;
     for (name, wanted) in &settings {
@@ -119,9 +116,7 @@ pub fn wake(
     let spec = SandboxSpec {
         server_binary: Some(record.server_binary.clone()),
         settings: record.settings.clone(),
-        cpus: record.cpu_set(),
-        memory: record.memory,
-        disk: record.disk,
+        domain: record.domain.clone(),
         lifetime: Lifetime::Detached,
         ..SandboxSpec::new(home, name)
     };
@@ -206,8 +201,8 @@ fn describe(paths: &Paths) -> SandboxInfo {
         port: record.port,
         socket: record.socket,
         settings: record.settings,
-        cpus: record.cpus,
-        memory: record.memory,
+        address: net::address(&net::name(paths.hash())).unwrap_or(Ipv4Addr::LOCALHOST),
+        domain: record.domain,
         bytes: disk_use(&paths.dir),
     }
 }
@@ -225,6 +220,7 @@ fn remove(home: &Path, name: &str) -> Result<Cleaned, SandboxError> {
     if let Ok(Some(record)) = Record::load(&paths) {
         drop(Groups::adopt(record.groups.clone()));
     }
+    sweep(&paths)?;
     let bytes = disk_use(&paths.dir);
     fs::remove_dir_all(&paths.dir).map_err(SandboxError::io("remove", &paths.dir))?;
     drop(lock);
@@ -232,12 +228,22 @@ fn remove(home: &Path, name: &str) -> Result<Cleaned, SandboxError> {
     Ok(Cleaned { name: name.into(), bytes })
 }
 
+/// Removes what a killed evenkeel, and its janitor, have left of a sandbox that nobody uses: groups, mount and network.
+pub(super) fn sweep(paths: &Paths) -> Result<(), SandboxError> {
+    drop(Groups::left(&paths.group_prefix()));
+    net::remove(&net::name(paths.hash()));
+    image::unmount_all(paths)
+}
+
 /// Bytes that the files below a directory take; files that vanish meanwhile count as nothing.
 fn disk_use(dir: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let Ok(entries) = fs::read_dir(dir) else { return 0 };
+    let is_mounted =
+        |dir: &Path, found: &fs::Metadata| fs::metadata(dir).is_ok_and(|above| above.dev() != found.dev());
     let size = |entry: fs::DirEntry| match entry.metadata() {
-        Ok(found) if found.is_dir() => disk_use(&entry.path()),
+        // What is mounted there is in a file that is counted.
+        Ok(found) if found.is_dir() && !is_mounted(dir, &found) => disk_use(&entry.path()),
         Ok(found) => found.blocks() * 512,
         Err(_) => 0,
     };

@@ -11,7 +11,7 @@ use evenkeel_os::Stop;
 use evenkeel_os::cpu::Affinity;
 use evenkeel_os::{Birth, free_bytes, user};
 use std::fs::{File, OpenOptions};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,8 @@ pub(super) struct Launch<'a> {
     pub lifetime: Lifetime,
     /// Opened cgroup.procs files of the groups to join.
     pub doors: Vec<File>,
+    /// The network namespace that it is in.
+    pub network: Option<File>,
     /// CPUs to bind to where no cpuset does it.
     pub affinity: Option<CpuSet>,
 }
@@ -109,7 +111,8 @@ impl Launch<'_> {
         let affinity = self.affinity.as_ref().map(Affinity::of);
         let dies_with_us = self.lifetime == Lifetime::Ephemeral;
         // A session of its own: Ctrl-C in the terminal is for evenkeel, which ends it in order.
-        Birth { session: true, dies_with_us, groups: self.doors, affinity }.of(command);
+        Birth { session: true, dies_with_us, groups: self.doors, network: self.network, affinity }
+            .of(command);
     }
 }
 
@@ -172,11 +175,13 @@ const EXISTING_MIB: u64 = 32;
 /// Refuses to begin what would end in a full disk.
 pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
     let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB + (redo_log_bytes >> 20) };
-    let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
+    let data = paths.data();
+    let dir = data.parent().unwrap_or(&paths.dir);
+    let free = free_bytes(dir).map_err(SandboxError::io("look for free space in", dir))?;
     let free_mib = free >> 20;
     match free_mib >= needed_mib {
         true => Ok(()),
-        false => Err(SandboxError::NoSpace { path: paths.dir.clone(), free_mib, needed_mib }),
+        false => Err(SandboxError::NoSpace { path: dir.to_owned(), free_mib, needed_mib }),
     }
 }
 
@@ -189,7 +194,7 @@ pub(super) fn bootstrap(
     stop: &Stop,
 ) -> Result<(), SandboxError> {
     remove_interrupted(paths);
-    let new = paths.dir.join(format!("data.new.{}", std::process::id()));
+    let new = paths.data().with_file_name(format!("data.new.{}", std::process::id()));
     let log = Log::whole(&paths.bootstrap_log());
     let _ = fs::remove_file(paths.bootstrap_log());
     fs::create_dir(&new).map_err(SandboxError::io("create", &new))?;
@@ -215,7 +220,8 @@ pub(super) fn bootstrap(
 }
 
 fn remove_interrupted(paths: &Paths) {
-    let Ok(entries) = fs::read_dir(&paths.dir) else { return };
+    let data = paths.data();
+    let Ok(entries) = fs::read_dir(data.parent().unwrap_or(&paths.dir)) else { return };
     for entry in entries.flatten() {
         if entry.file_name().to_string_lossy().starts_with("data.new.") {
             let _ = fs::remove_dir_all(entry.path());
@@ -288,10 +294,23 @@ fn write_init_sql(paths: &Paths, flavor: Flavor, password: &str) -> Result<(), S
         }
     });
     for host in ["localhost", "127.0.0.1"] {
-        sql += &format!("CREATE USER IF NOT EXISTS '{USER}'@'{host}' IDENTIFIED BY '{password}';\n");
-        sql += &format!("GRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH GRANT OPTION;\n");
+        sql += &account(host, password);
     }
     let path = paths.init_sql();
+    write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))
+}
+
+fn account(host: &str, password: &str) -> String {
+    format!(
+        "CREATE USER IF NOT EXISTS '{USER}'@'{host}' IDENTIFIED BY '{password}';\n\
+         GRANT ALL PRIVILEGES ON *.* TO '{USER}'@'{host}' WITH GRANT OPTION;\n"
+    )
+}
+
+/// Has the next start let our account in from this machine's address in the server's own network.
+pub(super) fn let_in(paths: &Paths, machine: Ipv4Addr, password: &str) -> Result<(), SandboxError> {
+    let path = paths.init_sql();
+    let sql = fs::read_to_string(&path).unwrap_or_default() + &account(&machine.to_string(), password);
     write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))
 }
 

@@ -1,18 +1,19 @@
 //! A server is waited for until it answers, or it is found out why it does not.
 
-use super::SandboxError;
-use super::cgroup::{Cgroup, Groups};
+use super::cgroup::Groups;
 use super::diagnosis::{Log, diagnose, hopeless};
 use super::error::Failure;
 use super::record::ProcessId;
 use super::server::Server;
+use super::{SandboxError, net};
 use crate::Survivor;
 use crate::server::{Control, Target, TargetError};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use std::ffi::OsString;
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Recovery after a crash may take minutes, and the log says how far it is; a log that stands still this
@@ -27,6 +28,8 @@ pub(super) struct Startup<'a> {
     pub oom_before: u64,
     pub log: &'a Log,
     pub port: u16,
+    /// Where it is to listen.
+    pub bind: Ipv4Addr,
 }
 
 impl Startup<'_> {
@@ -71,8 +74,8 @@ impl Startup<'_> {
         let stranger = Target { password: Some("another one".into()), database: None, ..target.clone() };
         let open = match Control::connect_until(&stranger, stop) {
             Err(TargetError::Login { .. }) => {
-                let is_local =
-                    control.query_value("SELECT @@bind_address = '127.0.0.1' AND @@skip_name_resolve")?;
+                let asked = format!("SELECT @@bind_address = '{}' AND @@skip_name_resolve", self.bind);
+                let is_local = control.query_value(&asked)?;
                 (is_local.as_deref() != Some("1"))
                     .then_some("it listens to other machines, or treats them as local")
             }
@@ -119,16 +122,22 @@ fn is_not_yet(error: &TargetError) -> bool {
 // A small process outlives a crash of this one and removes what it leaves.
 //
 // It kills the server (which matters while a detached one starts; an ephemeral one was killed by the kernel
-// already) and removes its groups.
+// already) and removes its groups, its mount and its network. It is told of each before that is made.
 
 /// The start time is compared because process numbers are used again. A group can be removed once the
-/// kernel has taken its last process apart.
+/// kernel has taken its last process apart, and so can a mount; a program that mounts may still be at it.
 const SCRIPT: &str = r#"
-read -r word
-[ "$word" = done ] && exit 0
-pid=$1 start=$2
-shift 2
-[ "$(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | cut -d' ' -f20)" = "$start" ] && kill -KILL "$pid"
+while IFS= read -r line; do
+    rest=${line#* }
+    case $line in
+        done) exit 0 ;;
+        server\ *) pid=${rest% *} start=${rest#* } ;;
+        group\ *) set -- "$@" "$rest" ;;
+        disk\ *) disk=$rest ;;
+        net\ *) net=$rest ;;
+    esac
+done
+[ -n "$pid" ] && [ "$(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | cut -d' ' -f20)" = "$start" ] && kill -KILL "$pid"
 for group; do
     tries=0
     while [ -d "$group" ] && ! rmdir "$group" 2>/dev/null && [ $tries -lt 100 ]; do
@@ -137,12 +146,41 @@ for group; do
     done
     rmdir "${group%/*}" 2>/dev/null
 done
+[ -n "$disk$net" ] && sleep 0.3
+tries=0
+while [ -n "$disk" ] && mountpoint -q "$disk" && ! umount "$disk" 2>/dev/null && [ $tries -lt 300 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+[ -n "$net" ] && remove_net "$net"
 "#;
 
-pub(super) fn hire(server: ProcessId, groups: &[Cgroup]) -> io::Result<Survivor> {
-    let server = [server.pid.to_string(), server.start_time.to_string()].map(OsString::from);
-    let groups = groups.iter().map(|group| group.path.clone().into_os_string());
-    Survivor::start(SCRIPT, "evenkeel-janitor", server.into_iter().chain(groups))
+pub(super) struct Janitor(Survivor);
+
+impl Janitor {
+    pub(super) fn hire() -> io::Result<Self> {
+        Survivor::start(&[net::REMOVE, SCRIPT].concat(), "evenkeel-janitor", []).map(Self)
+    }
+
+    pub(super) fn of_server(&mut self, server: ProcessId) -> io::Result<()> {
+        self.0.tell(&format!("server {} {}", server.pid, server.start_time))
+    }
+
+    pub(super) fn of_groups(&mut self, folders: &[PathBuf]) -> io::Result<()> {
+        folders.iter().try_for_each(|folder| self.0.tell(&format!("group {}", folder.display())))
+    }
+
+    pub(super) fn of_disk(&mut self, mounted_at: &Path) -> io::Result<()> {
+        self.0.tell(&format!("disk {}", mounted_at.display()))
+    }
+
+    pub(super) fn of_network(&mut self, name: &str) -> io::Result<()> {
+        self.0.tell(&format!("net {name}"))
+    }
+
+    pub(super) fn dismiss(self) {
+        self.0.dismiss();
+    }
 }
 
 #[cfg(test)]
@@ -150,6 +188,12 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
     use std::time::Duration;
+
+    fn hired(server: ProcessId, groups: &[PathBuf]) -> Survivor {
+        let mut janitor = Janitor::hire().unwrap();
+        janitor.of_server(server).and_then(|()| janitor.of_groups(groups)).unwrap();
+        janitor.0
+    }
 
     fn sleeper() -> (Child, ProcessId) {
         let child = Command::new("sleep").arg("600").spawn().unwrap();
@@ -163,8 +207,8 @@ mod tests {
         let path = dir.path().join("evenkeel/a b");
         std::fs::create_dir_all(&path).unwrap();
         let (mut child, id) = sleeper();
-        let groups = [Cgroup { controllers: vec![], path }];
-        hire(id, &groups).unwrap().crash();
+        let groups = [path];
+        hired(id, &groups).crash();
         assert!(id.wait(Duration::from_secs(60)));
         assert!(!dir.path().join("evenkeel").exists());
         child.wait().unwrap();
@@ -173,9 +217,9 @@ mod tests {
     #[test]
     fn a_dismissed_janitor_touches_nothing_and_a_reused_number_is_not_killed() {
         let (mut child, id) = sleeper();
-        hire(id, &[]).unwrap().dismiss();
+        hired(id, &[]).dismiss();
         assert!(id.is_alive());
-        hire(ProcessId { start_time: id.start_time + 1, ..id }, &[]).unwrap().crash();
+        hired(ProcessId { start_time: id.start_time + 1, ..id }, &[]).crash();
         assert!(id.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();

@@ -11,7 +11,7 @@ use evenkeel_core::bounds::stretches::{self, Around, SECONDS};
 use evenkeel_lab::load::{LoadPhase, LoadProgress, LoadResult, Stretch};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
-use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::cpu::CpuOf;
 use evenkeel_sense::neighbours::NeighbourRecord;
 use evenkeel_sense::sampler::{SensePlan, SenseSample};
 use evenkeel_site::elsewhere;
@@ -79,7 +79,7 @@ pub(super) struct Eyes<'a> {
 
 impl<'a> Eyes<'a> {
     pub(super) fn new(spec: &'a StudySpec, phases: Phases, ready: &'a Ready, stop: &Stop) -> Self {
-        let glance = Glance::new(ready.server_pid.map(Domain::Process).or(ready.domain.clone()));
+        let glance = Glance::new(ready.server_pid.map(CpuOf::Process).or(ready.domain.clone()));
         let (observer, watch, failed) = (None, None, None);
         Self { spec, phases, ready, stop: stop.clone(), observer, watch, glance, failed }
     }

@@ -13,7 +13,7 @@ use evenkeel_core::statistics::{BATCHES, BatchMeans};
 use evenkeel_lab::load::{Interval, LoadPlan, LoadResult, stretches};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::cpu::CpuOf;
 use evenkeel_sense::neighbours::{NeighbourPlan, NeighbourRecord, Neighbours};
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_site::server::{Control, HangUp, Target, TargetError};
@@ -262,7 +262,7 @@ impl Observer {
 fn neighbour_plan(plan: &SensePlan) -> Option<NeighbourPlan> {
     let server_pid = plan.server_pid?;
     Some(NeighbourPlan {
-        cpus: plan.domain.clone().unwrap_or(Domain::Process(server_pid)).cpus()?,
+        cpus: plan.domain.clone().unwrap_or(CpuOf::Process(server_pid)).cpus()?,
         server_pid,
         generator_cpus: plan.generator_cpus.clone().unwrap_or_default(),
         delay: plan.delay,
@@ -273,14 +273,14 @@ fn neighbour_plan(plan: &SensePlan) -> Option<NeighbourPlan> {
 
 /// CPU utilisation since the last look, for the progress line.
 pub(super) struct Glance {
-    domain: Option<Domain>,
+    domain: Option<CpuOf>,
     clock: Clock,
     last: Option<(Nanos, evenkeel_sense::cpu::CpuReading)>,
     theta_percent: Option<f64>,
 }
 
 impl Glance {
-    pub(super) fn new(domain: Option<Domain>) -> Self {
+    pub(super) fn new(domain: Option<CpuOf>) -> Self {
         Self { domain, clock: Clock::start(), last: None, theta_percent: None }
     }
 

@@ -13,7 +13,7 @@ use evenkeel_lab::load::LoadError;
 use evenkeel_lab::workload::user::Definition;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::tools::ToolError;
-use evenkeel_sense::Domain;
+use evenkeel_sense::CpuOf;
 use evenkeel_sense::cpu::{CpuReading, CpuUse};
 use evenkeel_site::sandbox::SandboxError;
 use evenkeel_site::server::TargetError;
@@ -229,20 +229,20 @@ impl Used {
 impl Watch {
     /// Of these processes beside our own.
     pub fn begin(processes: impl IntoIterator<Item = u32>) -> Self {
-        let (at, host) = (monotonic(), Domain::Host.read());
+        let (at, host) = (monotonic(), CpuOf::Host.read());
         let own = processes.into_iter().chain([std::process::id()]);
-        Self { at, host, own: own.map(|process| (process, Domain::Process(process).read())).collect() }
+        Self { at, host, own: own.map(|process| (process, CpuOf::Process(process).read())).collect() }
     }
 
     pub fn end(&self) -> Used {
         let over = monotonic() - self.at;
-        let used = |domain: Domain, before: &Option<CpuReading>| {
+        let used = |domain: CpuOf, before: &Option<CpuReading>| {
             CpuUse::between(before.as_ref()?, &domain.read()?, over)
         };
         let busy_s: Vec<Option<f64>> = (self.own.iter())
-            .map(|(process, before)| Some(used(Domain::Process(*process), before)?.busy.as_secs_f64()))
+            .map(|(process, before)| Some(used(CpuOf::Process(*process), before)?.busy.as_secs_f64()))
             .collect();
-        let host = used(Domain::Host, &self.host);
+        let host = used(CpuOf::Host, &self.host);
         let other_load_percent =
             host.as_ref().zip(busy_s.iter().copied().sum()).map(|(host, own_s): (_, f64)| {
                 // They are read one after the other, so that the difference may be a little below nothing.

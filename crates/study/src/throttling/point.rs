@@ -16,7 +16,7 @@ use evenkeel_os::clock::Clock;
 use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_sense::status::{StatusReading, StatusUse};
-use evenkeel_sense::{CpuSet, Domain};
+use evenkeel_sense::{CpuOf, CpuSet};
 use evenkeel_site::server::{Address, Control, StatusOf, Target};
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -64,7 +64,7 @@ impl Bench<'_> {
             counters: self.has_own_cpus(),
         };
         // A child inherits where its parent may run; we ourselves go back to where we were.
-        let own = Domain::Process(std::process::id()).cpus();
+        let own = CpuOf::Process(std::process::id()).cpus();
         let _ = Affinity::of(&self.generator_cpus).apply();
         let guard = self.workplace.program.guard(&plan);
         let _ = own.map(|own| Affinity::of(&own).apply());
@@ -135,7 +135,7 @@ impl Bench<'_> {
         told: impl FnOnce(Nanos),
     ) -> Result<(LoadResult, Option<Seen>)> {
         let sense = SensePlan {
-            domain: Some(Domain::Cpus(self.server_cpus.clone())),
+            domain: Some(CpuOf::Cpus(self.server_cpus.clone())),
             server_pid: Some(self.server.pid()?),
             generator_cpus: Some(self.generator_cpus.clone()),
             counters: self.has_own_cpus(),

@@ -35,7 +35,7 @@ impl Server {
         let setting = &at.setting;
         let mut sandbox = SandboxSpec::new(at.workplace.home, at.plan.private_name());
         sandbox.server_binary = setting.machine.server_binary.clone().map(PathBuf::from);
-        sandbox.cpus = Some(setting.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
+        sandbox.domain.cpus = Some(setting.server_cpus.parse().doing(|| "reading the CPUs of the plan")?);
         sandbox.settings.insert(POOL.to_owned(), SHOPPING_POOL.to_owned());
         tell(Event::Step("starting a private server".to_owned()));
         let server = Self { server: PrivateServer::up(&at.workplace, &sandbox)?, second: None };

@@ -217,7 +217,7 @@ impl<'a> Bed<'a> {
         }
         sandbox.server_binary = self.setting.machine.server_binary.as_ref().map(PathBuf::from);
         let cpus = &self.setting.server_cpus;
-        sandbox.cpus = match cpus.is_empty() {
+        sandbox.domain.cpus = match cpus.is_empty() {
             true => None,
             false => Some(cpus.parse().doing(|| "reading the CPUs of the plan")?),
         };

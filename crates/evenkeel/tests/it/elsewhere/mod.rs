@@ -5,7 +5,7 @@ mod sense;
 use crate::cli::{command, ended, eventually, found};
 use crate::guard::server::Server;
 use crate::sandbox::{figures, measured};
-use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::cpu::CpuOf;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -124,7 +124,7 @@ fn is_gone(pid: u32) -> bool {
 fn a_profile_has_its_cpu_figures_from_the_command_and_leaves_nothing_behind() {
     let server = Server::up(&[]);
     let server_cpu =
-        || Domain::Process(pid(&server).parse().expect("a number")).read().expect("the server").busy;
+        || CpuOf::Process(pid(&server).parse().expect("a number")).read().expect("the server").busy;
     let before = server_cpu();
     let flags = ["--duration", "6s", "--sense-with", &sense(&server)];
     let (said, _) = figures(&profile(&server, "40", &flags).output().expect("it"));

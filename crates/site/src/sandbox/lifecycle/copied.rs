@@ -16,6 +16,10 @@ pub(super) fn copy_data(
     looks: (&Stop, Events<'_>),
 ) -> Result<(), SandboxError> {
     let (from, _) = stopped(spec, other, looks)?;
+    if from.image().exists() {
+        let reason = "has its data on a file disk, which cannot be copied from".to_owned();
+        return Err(SandboxError::FileDisk { name: other.to_owned(), reason });
+    }
     let copied = Snapshot::take(&from.data(), &paths.data());
     copied.map(drop).map_err(|source| SandboxError::Copy { name: other.to_owned(), source })
 }

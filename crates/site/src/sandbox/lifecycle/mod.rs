@@ -1,26 +1,27 @@
 //! A sandbox is brought up, used, and taken down again.
 
 mod copied;
+mod place;
 mod view;
 
-use crate::Survivor;
 use crate::copy::Snapshot;
 use crate::sandbox::binary::ServerBinary;
-use crate::sandbox::cgroup::{Groups, Limits};
+use crate::sandbox::cgroup::Groups;
 use crate::sandbox::config::{Config, checked, redo_log_bytes};
 use crate::sandbox::diagnosis::{Log, adjustments, rotate};
 use crate::sandbox::error::Failure;
+use crate::sandbox::net::Network;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::record::{ProcessId, Record, server_with};
-use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free};
-use crate::sandbox::startup::Startup;
-use crate::sandbox::{CpuSet, DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, startup};
+use crate::sandbox::registry::sweep;
+use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free, let_in};
+use crate::sandbox::startup::{Janitor, Startup};
+use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use crate::server::ServerVersion;
 use copied::{copy_data, load_stopped, password};
 use evenkeel_os::Stop;
-use evenkeel_sense::cpu::Domain;
+use place::check_file_disk;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 /// A clean shutdown writes every dirty page; a large pool on a slow disk takes its time.
@@ -48,7 +49,8 @@ pub struct Sandbox {
     log: Log,
     groups: Groups,
     oom_before: u64,
-    janitor: Option<Survivor>,
+    network: Option<Network>,
+    janitor: Option<Janitor>,
     /// Held as long as this evenkeel uses the sandbox; absent in one found running.
     lock: Option<Lock>,
     /// Whether the server survives this value.
@@ -60,7 +62,9 @@ impl Sandbox {
     /// one of the same name are kept. Returns when the server answers.
     pub fn up(spec: &SandboxSpec, stop: &Stop, events: Events<'_>) -> Result<Self, SandboxError> {
         let settings = checked(&spec.settings)?;
-        check_cpus(spec.cpus.as_ref())?;
+        if let Some((what, reason)) = spec.domain.misfit() {
+            return Err(SandboxError::Limit { what, reason });
+        }
         let binary = ServerBinary::find(spec.server_binary.as_deref())?;
         let mut sandbox = Self::prepare(spec, stop, events)?;
         sandbox.check_line(&binary)?;
@@ -68,6 +72,7 @@ impl Sandbox {
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
+        sandbox.mount(stop)?;
         check_space(&sandbox.paths, redo_log_bytes(&sandbox.record.settings))?;
         sandbox.record.save(&sandbox.paths)?;
         if !sandbox.paths.data().exists() {
@@ -78,8 +83,9 @@ impl Sandbox {
                 None => bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?,
             }
         }
-        sandbox.limit(spec)?;
+        sandbox.limit(events)?;
         sandbox.prove_disk(events)?;
+        sandbox.connect(stop, events)?;
         sandbox.start(&binary, stop, events)?;
         Ok(sandbox)
     }
@@ -108,10 +114,10 @@ impl Sandbox {
             events(SandboxEvent::Note(format!("removed the stale pid file of process {pid}, which is gone")));
         }
         drop(Groups::adopt(record.groups.clone()));
+        sweep(&paths)?;
+        check_file_disk(&paths, &record, spec)?;
         record.socket = paths.socket();
-        record.cpus = spec.cpus.as_ref().map(CpuSet::to_string);
-        record.memory = spec.memory;
-        record.disk = spec.disk;
+        record.domain = spec.domain.clone();
         record.detached = spec.lifetime == Lifetime::Detached;
         record.set_running(None, &[]);
         Ok(Self::new(paths, record, Some(lock)))
@@ -129,6 +135,7 @@ impl Sandbox {
             log,
             groups: Groups::default(),
             oom_before: 0,
+            network: None,
             janitor: None,
             lock,
             outlives: false,
@@ -140,6 +147,8 @@ impl Sandbox {
         let mut sandbox = Self::new(paths, record, None);
         sandbox.groups = Groups::adopt(sandbox.record.groups.clone());
         sandbox.oom_before = sandbox.groups.oom_kills();
+        sandbox.network =
+            sandbox.record.domain.net.and_then(|_| Network::find(&net::name(sandbox.paths.hash())));
         sandbox.server = Some(Server::adopted(id));
         sandbox.outlives = true;
         sandbox
@@ -177,19 +186,11 @@ impl Sandbox {
         Ok(())
     }
 
-    fn limit(&mut self, spec: &SandboxSpec) -> Result<(), SandboxError> {
-        let limits = Limits { cpus: spec.cpus.as_ref(), memory: spec.memory, disk: !spec.disk.is_none() };
-        // Ours alone: the janitor of a killed evenkeel may be removing its group at this very moment.
-        let (hash, owner) = (self.paths.hash() as u32, std::process::id());
-        let name = format!("{}-{hash:08x}-{owner}", self.paths.name);
-        self.groups = Groups::create(&name, &limits)?;
-        Ok(())
-    }
-
     fn write_config(&self, binary: &ServerBinary) -> Result<(), SandboxError> {
         Config {
             paths: &self.paths,
             socket: &self.record.socket,
+            bind: self.bind(),
             port: self.record.port,
             flavor: binary.version.flavor,
             base_dir: binary.base_dir(),
@@ -229,9 +230,12 @@ impl Sandbox {
                 log: self.log.tail(),
             });
         }
+        if let Some(network) = &self.network {
+            let_in(&self.paths, network.of_machine(), &self.record.password)?;
+        }
         let id = self.launch(binary)?;
         events(SandboxEvent::Starting { pid: id.pid });
-        let outcome = self.startup().map_or(Ok(()), |startup| startup.wait(&self.target(), stop));
+        let outcome = self.startup().map_or(Ok(()), |startup| startup.wait(&self.socket_target(), stop));
         if let Err(error) = outcome {
             self.end_server(START_PATIENCE);
             return Err(error);
@@ -240,20 +244,21 @@ impl Sandbox {
         let _ = std::fs::remove_file(self.paths.init_sql());
         if self.lifetime == Lifetime::Detached {
             self.outlives = true;
-            self.janitor.take().into_iter().for_each(Survivor::dismiss);
+            self.janitor.take().into_iter().for_each(Janitor::dismiss);
         }
-        self.hold_disk(self.record.disk)?;
+        self.hold_disk(self.record.domain.disk)?;
         events(SandboxEvent::Ready { pid: id.pid, port: self.record.port });
         Ok(())
     }
 
     fn launch(&mut self, binary: &ServerBinary) -> Result<ProcessId, SandboxError> {
-        let affinity = if self.groups.has("cpuset") { None } else { self.record.cpu_set() };
+        let affinity = self.record.domain.cpus.clone().filter(|_| !self.groups.has("cpuset"));
         let launch = Launch {
             binary: &binary.path,
             paths: &self.paths,
             lifetime: self.lifetime,
             doors: self.groups.doors()?,
+            network: self.network.as_ref().map(Network::open).transpose()?,
             affinity,
         };
         let server = launch.start()?;
@@ -261,8 +266,7 @@ impl Sandbox {
         // From here on dropping the value ends the server.
         self.server = Some(server);
         self.outlives = false;
-        let janitor = startup::hire(id, self.groups.groups());
-        self.janitor = Some(janitor.map_err(SandboxError::io("start", Path::new("/bin/sh")))?);
+        self.entrust(id)?;
         self.record.set_running(Some(id), self.groups.groups());
         self.record.save(&self.paths)?;
         Ok(id)
@@ -276,6 +280,7 @@ impl Sandbox {
             oom_before: self.oom_before,
             log: &self.log,
             port: self.record.port,
+            bind: self.bind(),
         })
     }
 
@@ -353,13 +358,13 @@ impl Sandbox {
             let _ = self.record.save(&self.paths);
         }
         self.outlives = false;
-        self.janitor.take().into_iter().for_each(Survivor::dismiss);
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if self.outlives {
+            self.network.take().into_iter().for_each(Network::keep);
             return std::mem::take(&mut self.groups).keep();
         }
         self.end_server(DROP_PATIENCE);
@@ -368,19 +373,9 @@ impl Drop for Sandbox {
             self.record.set_running(None, &[]);
             let _ = self.record.save(&self.paths);
         }
-    }
-}
-
-fn check_cpus(cpus: Option<&CpuSet>) -> Result<(), SandboxError> {
-    let Some(cpus) = cpus else { return Ok(()) };
-    let refused = |what: &str, reason| Err(SandboxError::Limit { what: format!("CPUs to {what}"), reason });
-    if cpus.is_empty() {
-        return refused("none", "a server needs at least one".to_owned());
-    }
-    match Domain::Host.cpus() {
-        Some(online) if cpus.iter().any(|cpu| !online.contains(cpu)) => {
-            refused(&cpus.to_string(), format!("this machine has CPUs {online}"))
-        }
-        _ => Ok(()),
+        self.network = None;
+        // Where somebody else is in it, the janitor waits longer.
+        let is_unmounted = image::unmount_all(&self.paths).is_ok();
+        self.janitor.take().filter(|_| is_unmounted).into_iter().for_each(Janitor::dismiss);
     }
 }

@@ -2,10 +2,11 @@
 //! that starts or ends.
 
 use super::Sandbox;
-use crate::sandbox::{Cgroup, DiskLimit, Events, SandboxError, SandboxEvent, proof};
+use crate::sandbox::{Cgroup, DiskLimit, Domain, Events, SandboxError, SandboxEvent, proof};
 use crate::server::{Address, Target};
-use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::cpu::CpuOf;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 impl Sandbox {
@@ -30,14 +31,23 @@ impl Sandbox {
         self.server.is_some()
     }
 
-    /// The server by its unix socket; the account has all privileges.
+    /// The server by its unix socket, or by its own address where it has a network of its own; the account has all privileges.
     pub fn target(&self) -> Target {
+        if self.network.is_some() { self.tcp_target() } else { self.socket_target() }
+    }
+
+    pub(super) fn socket_target(&self) -> Target {
         self.record.target(Address::Unix(self.record.socket.clone()))
     }
 
-    /// The server by TCP on 127.0.0.1; the account has all privileges.
+    /// The server by TCP, on 127.0.0.1 or at its own address; the account has all privileges.
     pub fn tcp_target(&self) -> Target {
-        self.record.target(Address::Tcp { host: "127.0.0.1".into(), port: self.record.port })
+        self.record.target(Address::Tcp { host: self.bind().to_string(), port: self.record.port })
+    }
+
+    /// Where it listens.
+    pub(super) fn bind(&self) -> Ipv4Addr {
+        self.network.as_ref().map_or(Ipv4Addr::LOCALHOST, |network| network.address)
     }
 
     /// The server's process number; changes with a restart.
@@ -45,10 +55,15 @@ impl Sandbox {
         self.server.as_ref().map_or(0, |server| server.id.pid)
     }
 
-    /// Where the server runs, for those who measure it: CPUs of its own, or else its process, which changes with a restart.
-    pub fn domain(&self) -> Domain {
-        let process = || Domain::Process(u32::try_from(self.pid()).unwrap_or_default());
-        self.record.cpu_set().map_or_else(process, Domain::Cpus)
+    /// Where it runs.
+    pub fn domain(&self) -> &Domain {
+        &self.record.domain
+    }
+
+    /// Whose CPU time is its: that of CPUs of its own, or else its process, which changes with a restart.
+    pub fn cpu_of(&self) -> CpuOf {
+        let process = || CpuOf::Process(u32::try_from(self.pid()).unwrap_or_default());
+        self.record.domain.cpus.clone().map_or_else(process, CpuOf::Cpus)
     }
 
     /// Its control groups; empty without limits or where there are none.
@@ -63,11 +78,11 @@ impl Sandbox {
 
     /// Tries the limit of the disk before the first server runs under it, once since the start of the machine.
     pub(super) fn prove_disk(&mut self, events: Events<'_>) -> Result<(), SandboxError> {
-        let limit = self.record.disk;
+        let limit = self.record.domain.disk;
         if limit.is_none() || self.record.is_disk_proved() {
             return Ok(());
         }
-        let found = proof::prove(self.groups.groups(), &self.paths.data(), limit)?;
+        let found = proof::prove_disk(self.groups.groups(), &self.paths.data(), limit)?;
         events(SandboxEvent::Note(format!("disk limited to {limit}: {found}")));
         self.record.set_disk_proved();
         self.record.save(&self.paths)
@@ -75,9 +90,9 @@ impl Sandbox {
 
     /// Sets a limit for the running server, where one was asked for.
     pub(super) fn hold_disk(&self, limit: DiskLimit) -> Result<(), SandboxError> {
-        match self.record.disk.is_none() {
+        match self.record.domain.disk.is_none() {
             true => Ok(()),
-            false => proof::set(self.groups.groups(), &self.paths.data(), limit),
+            false => proof::set_disk(self.groups.groups(), &self.paths.data(), limit),
         }
     }
 }

@@ -9,10 +9,10 @@ use evenkeel_core::Nanos;
 use evenkeel_lab::data::{self, DataError, DataSpec, Stamp};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_sense::cpu::Domain;
+use evenkeel_sense::cpu::CpuOf;
 use evenkeel_site::copy::{CopyError, Snapshot};
 use evenkeel_site::elsewhere::Elsewhere;
-use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxSpec};
+use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Local, Target};
 use keepsake::Keepsake;
 pub use keepsake::{recover, unrestored};
@@ -52,7 +52,7 @@ pub(super) struct Setting {
 pub(super) struct Ready {
     pub target: Target,
     /// Where its CPU time is counted; `None` for a server on another machine.
-    pub domain: Option<Domain>,
+    pub domain: Option<CpuOf>,
     /// Its process, where it runs here.
     pub server_pid: Option<u32>,
     /// Its data directory, where it is here.
@@ -87,6 +87,10 @@ impl Site {
             return Ok(());
         }
         let ServerSpec::Sandbox { data: Some(wanted), sandbox } = &spec.place else { return Ok(()) };
+        if writes && sandbox.domain.file_disk.is_some() {
+            let reason = "is on a file disk, whose data cannot be given back after write runs".to_owned();
+            return Err(SandboxError::FileDisk { name: sandbox.name.clone(), reason }.into());
+        }
         let (data_dir, copy) = directories(sandbox);
         let has_copy = Snapshot::open(&data_dir, &copy).is_ok();
         if has_copy && Snapshot::is_interrupted(&data_dir) {
@@ -158,7 +162,8 @@ impl Site {
                 }
                 self.down(tell)?;
                 let settings = settings_of(sandbox, setting);
-                let spec = SandboxSpec { disk: setting.disk, settings, ..sandbox.clone() };
+                let mut spec = SandboxSpec { settings, ..sandbox.clone() };
+                spec.domain.disk = setting.disk;
                 let server = Sandbox::up(&spec, stop, &mut |event| tell_sandbox(event, tell))?;
                 let (ready, server_target) = (private(&server, database), server.target());
                 (self.sandbox, self.setting) = (Some(server), setting);
@@ -321,7 +326,7 @@ fn directories(sandbox: &SandboxSpec) -> (PathBuf, PathBuf) {
 fn private(server: &Sandbox, database: &str) -> Ready {
     Ready {
         target: Target { database: Some(database.to_owned()), ..server.target() },
-        domain: Some(server.domain()),
+        domain: Some(server.cpu_of()),
         server_pid: u32::try_from(server.pid()).ok(),
         data_dir: Some(server.dir().join("data")),
         elsewhere: None,
@@ -333,7 +338,7 @@ fn private(server: &Sandbox, database: &str) -> Ready {
 fn remote(target: &Target, stop: &Stop) -> Result<Ready, StudyError> {
     let local = Local::of(&mut Control::connect_until(target, stop)?);
     let (pid, data_dir) = local.map(|local| (local.pid, local.data_dir)).unzip();
-    Ok(Ready { domain: pid.map(Domain::Process), server_pid: pid, data_dir, ..far(target) })
+    Ok(Ready { domain: pid.map(CpuOf::Process), server_pid: pid, data_dir, ..far(target) })
 }
 
 /// A server that this machine does not see.

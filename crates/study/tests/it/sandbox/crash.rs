@@ -20,7 +20,7 @@ fn play_victim(lifetime: Lifetime, when: &str) {
         fs::rename(home.join("new"), home.join("report")).unwrap();
         std::thread::sleep(Duration::from_secs(600));
     };
-    let spec = SandboxSpec { cpus: Some("0".parse().unwrap()), lifetime, ..spec(&home, "victim") };
+    let spec = SandboxSpec { domain: "cpus=0".parse().unwrap(), lifetime, ..spec(&home, "victim") };
     let sandbox = Sandbox::up(&spec, &Stop::default(), &mut |event| {
         if let (SandboxEvent::Starting { pid }, "starting") = (&event, when) {
             report(pid.to_string());

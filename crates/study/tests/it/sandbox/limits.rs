@@ -3,10 +3,15 @@
 use super::{failure, spec, up, value};
 use crate::left_out::left_out;
 use evenkeel_os::Stop;
-use evenkeel_sense::cpu::Domain;
-use evenkeel_site::sandbox::{CpuSet, DiskLimit, Failure, Sandbox, SandboxError, SandboxSpec};
+use evenkeel_sense::cpu::CpuOf;
+use evenkeel_site::sandbox::{CpuSet, Failure, Sandbox, SandboxError, SandboxSpec};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+
+fn within(home: &Path, domain: &str) -> SandboxSpec {
+    SandboxSpec { domain: domain.parse().unwrap(), ..spec(home, "a") }
+}
 
 fn status_line(pid: i32, name: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -18,10 +23,10 @@ fn status_line(pid: i32, name: &str) -> String {
 fn cpus_are_limited_also_after_a_restart_and_the_groups_are_removed() {
     let home = tempfile::tempdir().unwrap();
     let cpus: CpuSet = "1".parse().unwrap();
-    let mut sandbox = up(&SandboxSpec { cpus: Some(cpus.clone()), ..spec(home.path(), "a") }).unwrap();
+    let mut sandbox = up(&within(home.path(), "cpus=1")).unwrap();
     for _ in 0..2 {
         assert_eq!(status_line(sandbox.pid(), "Cpus_allowed_list"), "1");
-        assert_eq!(sandbox.domain(), Domain::Cpus(cpus.clone()));
+        assert_eq!(sandbox.cpu_of(), CpuOf::Cpus(cpus.clone()));
         for group in sandbox.cgroups() {
             let members = fs::read_to_string(group.path.join("cgroup.procs")).unwrap();
             assert_eq!(members.trim(), sandbox.pid().to_string());
@@ -37,7 +42,7 @@ fn cpus_are_limited_also_after_a_restart_and_the_groups_are_removed() {
 #[test]
 fn memory_is_limited_or_the_limit_is_refused() {
     let home = tempfile::tempdir().unwrap();
-    let limited = SandboxSpec { memory: Some(400 << 20), ..spec(home.path(), "a") };
+    let limited = within(home.path(), "memory=400M");
     let sandbox = match up(&limited) {
         Ok(sandbox) => sandbox,
         Err(error @ SandboxError::Limit { .. }) => return left_out(error),
@@ -52,7 +57,7 @@ fn memory_is_limited_or_the_limit_is_refused() {
     assert!(!group.path.exists());
 
     // A pool that the server fills at once cannot live in less memory than the pool.
-    let mut tight = SandboxSpec { memory: Some(24 << 20), ..spec(home.path(), "a") };
+    let mut tight = within(home.path(), "memory=24M");
     tight.settings.insert("innodb_buffer_pool_size".into(), "64M".into());
     let (found, text) = failure(up(&tight).err().unwrap());
     assert_eq!(found, Failure::OutOfMemory, "{text}");
@@ -70,8 +75,7 @@ fn limit_of(group: &std::path::Path) -> String {
 #[test]
 fn the_disk_is_held_back_while_the_server_is_up_or_the_limit_is_refused() {
     let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let disk = DiskLimit { iops: Some(300), bytes_per_s: None };
-    let limited = SandboxSpec { disk, ..spec(home.path(), "a") };
+    let limited = within(home.path(), "disk-iops=300");
     let mut notes = Vec::new();
     let sandbox = match Sandbox::up(&limited, &Stop::default(), &mut |event| notes.push(format!("{event:?}")))
     {
@@ -100,15 +104,13 @@ fn the_disk_is_held_back_while_the_server_is_up_or_the_limit_is_refused() {
 #[test]
 fn a_limit_that_the_disk_never_reaches_is_refused_and_so_is_one_in_memory() {
     let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let disk = DiskLimit { iops: Some(9_000_000), bytes_per_s: None };
-    let error = up(&SandboxSpec { disk, ..spec(home.path(), "a") }).err().unwrap().to_string();
+    let error = up(&within(home.path(), "disk-iops=9000000")).err().unwrap().to_string();
     let is_told =
         |error: &str, why| [why, "cgroup controller", "ermission"].iter().any(|why| error.contains(why));
     assert!(error.starts_with("cannot limit the disk") && is_told(&error, "would change nothing"), "{error}");
 
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return left_out("there is no /dev/shm") };
-    let disk = DiskLimit { iops: Some(300), bytes_per_s: None };
-    let error = up(&SandboxSpec { disk, ..spec(memory.path(), "a") }).err().unwrap().to_string();
+    let error = up(&within(memory.path(), "disk-iops=300")).err().unwrap().to_string();
     let begins = error.starts_with("cannot limit the disk to 300 I/Os per second: ");
     assert!(begins && is_told(&error, "is not on a single disk"), "{error}");
 }

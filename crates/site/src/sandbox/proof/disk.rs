@@ -3,8 +3,8 @@
 //! Blocks that were never written would be answered by the file system without any disk, and what the page cache holds as well:
 //! a limit of 300 was seen to let 297,000 such reads a second through.
 
-use super::cgroup::Cgroup;
-use super::{SandboxError, cgroup};
+use crate::sandbox::SandboxError;
+use crate::sandbox::cgroup::{self, Cgroup};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::monotonic;
 use evenkeel_sense::disk::Device;
@@ -130,7 +130,11 @@ impl Proof {
 }
 
 /// Proves a limit in groups that nobody is in yet, and takes it away again.
-pub(super) fn prove(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
+pub(in crate::sandbox) fn prove(
+    groups: &[Cgroup],
+    folder: &Path,
+    limit: DiskLimit,
+) -> Result<String, SandboxError> {
     let found = Proof::make(groups, folder, limit)?;
     set(groups, folder, DiskLimit::default())?;
     Ok(found)
@@ -181,13 +185,18 @@ pub struct DiskLimit {
 }
 
 impl DiskLimit {
+    /// What a disk gives at least, in I/Os and bytes per second: with less, the proof that it is held back would take minutes, and
+    /// the start of the server too.
+    pub const IOPS_MIN: u64 = 10;
+    pub const BYTES_MIN: u64 = 256 << 10;
+
     /// Whether it limits nothing.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 
     /// I/Os of this size per second that it lets through; the smaller of both limits holds.
-    pub(super) fn expected(self, bytes: u64) -> f64 {
+    pub(in crate::sandbox) fn expected(self, bytes: u64) -> f64 {
         let by_bytes = self.bytes_per_s.map(|limit| limit as f64 / bytes as f64);
         let by_count = self.iops.map(|limit| limit as f64);
         by_bytes.into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
@@ -211,7 +220,11 @@ fn refused(limit: DiskLimit, reason: impl Into<String>) -> SandboxError {
 }
 
 /// Sets the limit for whoever is in these groups, on the disk that holds a folder; [`DiskLimit::default`] takes it away.
-pub(super) fn set(groups: &[Cgroup], folder: &Path, limit: DiskLimit) -> Result<(), SandboxError> {
+pub(in crate::sandbox) fn set(
+    groups: &[Cgroup],
+    folder: &Path,
+    limit: DiskLimit,
+) -> Result<(), SandboxError> {
     let refuse = |reason: String| refused(limit, reason);
     let device = Device::of_path(folder).ok_or_else(|| {
         refuse(format!(

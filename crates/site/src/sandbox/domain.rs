@@ -1,0 +1,307 @@
+//! Where a private server runs: which of the machine's CPUs, how much of them, of memory, disk and network, written as
+//! `cpus=0,quota=50%,memory=256M,file-disk=20G,net`.
+
+use super::CpuSet;
+use super::config::bytes;
+use super::proof::DiskLimit;
+use evenkeel_sense::cpu::CpuOf;
+use evenkeel_sense::machine::Machine;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Parts that are left out limit nothing: the default is the machine as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Domain {
+    pub cpus: Option<CpuSet>,
+    /// CPU time at most, in CPUs.
+    pub quota: Option<f64>,
+    /// Part of contended CPUs, from 1 to 10,000; 100 is usual.
+    pub weight: Option<u32>,
+    /// Most memory in bytes, the page cache included.
+    pub memory: Option<u64>,
+    /// What the disk gives at most, while the server is up.
+    pub disk: DiskLimit,
+    pub file_disk: Option<FileDisk>,
+    pub net: Option<Net>,
+}
+
+/// The data directory is on a file system of its own, inside a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileDisk {
+    pub bytes: u64,
+    pub file_system: FileSystem,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileSystem {
+    #[default]
+    Ext4,
+    Xfs,
+    Btrfs,
+}
+
+impl FileSystem {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+        }
+    }
+}
+
+/// The server has a network namespace and an address of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Net {
+    /// What a TCP connection carries at most, in either direction.
+    pub bytes_per_s: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DomainError(String);
+
+/// Lowest CPU quota: the kernel's is 1 ms of 100 ms.
+const QUOTA_MIN: f64 = 0.01;
+const MEMORY_MIN: u64 = 16 << 20;
+const NET_MIN: u64 = 64 << 10;
+
+impl Domain {
+    /// Each part with its key, as it is written.
+    pub fn parts(&self) -> Vec<(&'static str, String)> {
+        let parts = [
+            ("cpus", self.cpus.as_ref().map(|cpus| cpus.to_string().replace(',', "+"))),
+            ("quota", self.quota.map(|cpus| format!("{}%", (cpus * 1e5).round() / 1e3))),
+            ("weight", self.weight.map(|weight| weight.to_string())),
+            ("memory", self.memory.map(size)),
+            ("disk-iops", self.disk.iops.map(|iops| iops.to_string())),
+            ("disk-rate", self.disk.bytes_per_s.map(size)),
+            ("file-disk", self.file_disk.map(|disk| disk.to_string())),
+            ("net", self.net.map(|net| net.bytes_per_s.map_or_else(String::new, size))),
+        ];
+        parts.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+
+    /// What groups have to hold the server to.
+    pub(super) fn controllers(&self) -> Vec<&'static str> {
+        let wanted = [
+            ("cpuset", self.cpus.is_some()),
+            ("cpu", self.quota.is_some() || self.weight.is_some()),
+            ("memory", self.memory.is_some()),
+            ("io", !self.disk.is_none()),
+        ];
+        wanted.into_iter().filter_map(|(name, is_wanted)| is_wanted.then_some(name)).collect()
+    }
+
+    /// What is wrong with it on this machine: the part, and why.
+    pub(super) fn misfit(&self) -> Option<(String, String)> {
+        let online = CpuOf::Host.cpus().unwrap_or_default();
+        if let Some(cpus) = &self.cpus {
+            let cannot = |what: String, why| Some((format!("CPUs to {what}"), why));
+            if cpus.is_empty() {
+                return cannot("none".to_owned(), "a server needs at least one".to_owned());
+            }
+            if !online.is_empty() && cpus.iter().any(|cpu| !online.contains(cpu)) {
+                return cannot(cpus.to_string(), format!("this machine has CPUs {online}"));
+            }
+        }
+        let count = self.cpus.as_ref().unwrap_or(&online).len();
+        if let Some(quota) = self.quota.filter(|quota| count > 0 && *quota >= count as f64) {
+            let why = format!("{count} CPUs give no more than {count}00%, so it would change nothing");
+            return Some((format!("CPU time to {}%", quota * 100.0), why));
+        }
+        let most = Machine::read(None).memory_bytes;
+        if let Some((bytes, most)) = self.memory.zip(most).filter(|(bytes, most)| bytes >= most) {
+            let why = format!("this machine has {most}, so it would change nothing");
+            return Some((format!("memory to {bytes} bytes"), why));
+        }
+        None
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts();
+        if parts.is_empty() {
+            return f.write_str("host");
+        }
+        for (place, (key, value)) in parts.iter().enumerate() {
+            let (comma, equals) = (if place > 0 { "," } else { "" }, if value.is_empty() { "" } else { "=" });
+            write!(f, "{comma}{key}{equals}{value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FileDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&size(self.bytes))?;
+        if self.file_system == FileSystem::Ext4 { Ok(()) } else { write!(f, ":{}", self.file_system.name()) }
+    }
+}
+
+/// Bytes in the largest unit that has a whole number of them.
+fn size(bytes: u64) -> String {
+    let units = [("T", 40), ("G", 30), ("M", 20), ("K", 10)];
+    let unit = units.into_iter().find(|(_, shift)| bytes > 0 && bytes.trailing_zeros() >= *shift);
+    unit.map_or_else(|| bytes.to_string(), |(name, shift)| format!("{}{name}", bytes >> shift))
+}
+
+impl From<Domain> for String {
+    fn from(domain: Domain) -> Self {
+        domain.to_string()
+    }
+}
+
+impl TryFrom<String> for Domain {
+    type Error = DomainError;
+
+    fn try_from(text: String) -> Result<Self, DomainError> {
+        text.parse()
+    }
+}
+
+impl FromStr for Domain {
+    type Err = DomainError;
+
+    fn from_str(text: &str) -> Result<Self, DomainError> {
+        let mut domain = Self::default();
+        if text.trim() == "host" {
+            return Ok(domain);
+        }
+        let mut seen = Vec::new();
+        for part in text.split(',').map(str::trim) {
+            let (key, value) = part.split_once('=').unwrap_or((part, ""));
+            if seen.contains(&key) {
+                return Err(DomainError(format!("{key} stands twice in {text:?}")));
+            }
+            seen.push(key);
+            domain.set(key, value)?;
+        }
+        Ok(domain)
+    }
+}
+
+impl Domain {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), DomainError> {
+        let like =
+            |example: &str| DomainError(format!("{key}={value} is not understood; write it as {example}"));
+        let number =
+            |least: u64, most: u64| value.parse().ok().filter(|found| (least..=most).contains(found));
+        let of_bytes = |text: &str, least: u64| bytes(text).filter(|found| *found >= least);
+        match key {
+            "cpus" => {
+                let cpus = value.replace('+', ",").parse::<CpuSet>().ok().filter(|cpus| !cpus.is_empty());
+                self.cpus = Some(cpus.ok_or_else(|| like("cpus=0, cpus=0-2 or cpus=0+2"))?);
+            }
+            "quota" => {
+                let percent = value.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+                let cpus = percent.map(|percent| (percent * 1e3).round() / 1e5);
+                let cpus = cpus.filter(|cpus| (QUOTA_MIN..=1e5).contains(cpus));
+                self.quota = Some(cpus.ok_or_else(|| like("quota=50% (of one CPU), 1% or more"))?);
+            }
+            "weight" => {
+                let weight = number(1, 10_000).and_then(|found| u32::try_from(found).ok());
+                self.weight = Some(weight.ok_or_else(|| like("weight=400, from 1 to 10000; 100 is usual"))?);
+            }
+            "memory" => {
+                self.memory =
+                    Some(of_bytes(value, MEMORY_MIN).ok_or_else(|| like("memory=256M, 16M or more"))?);
+            }
+            "disk-iops" => {
+                let iops = number(DiskLimit::IOPS_MIN, 10_000_000);
+                self.disk.iops = Some(iops.ok_or_else(|| like("disk-iops=300, 10 or more"))?);
+            }
+            "disk-rate" => {
+                let rate = of_bytes(value, DiskLimit::BYTES_MIN);
+                self.disk.bytes_per_s =
+                    Some(rate.ok_or_else(|| like("disk-rate=20M (bytes per second), 256K or more"))?);
+            }
+            "file-disk" => {
+                let disk =
+                    file_disk(value).ok_or_else(|| like("file-disk=20G, 20G:ext4, 20G:xfs or 20G:btrfs"))?;
+                self.file_disk = Some(disk);
+            }
+            "net" if value.is_empty() => self.net = Some(Net::default()),
+            "net" => {
+                let rate = of_bytes(value, NET_MIN)
+                    .ok_or_else(|| like("net, or net=20M (bytes per second), 64K or more"))?;
+                self.net = Some(Net { bytes_per_s: Some(rate) });
+            }
+            _ => {
+                return Err(DomainError(format!(
+                    "{key:?} is no part of a domain; write host, or some of \
+                     cpus=0,quota=50%,weight=400,memory=256M,disk-iops=300,disk-rate=20M,file-disk=20G,net=20M"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn file_disk(text: &str) -> Option<FileDisk> {
+    let (size, name) = text.split_once(':').unwrap_or((text, FileSystem::Ext4.name()));
+    let all = [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs];
+    let file_system = all.into_iter().find(|known| known.name() == name)?;
+    Some(FileDisk { bytes: bytes(size).filter(|bytes| *bytes > 0)?, file_system })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_is_written_as_it_is_read() {
+        for text in [
+            "host",
+            "cpus=0,quota=50%,weight=400,memory=256M,disk-iops=300,disk-rate=20M,file-disk=20G",
+            "cpus=0-1+4,quota=150.5%,net",
+            "file-disk=800M:xfs,net=20M",
+            "memory=268435457",
+        ] {
+            assert_eq!(text.parse::<Domain>().unwrap().to_string(), text);
+        }
+        let domain: Domain = "net=20M, quota=57%, file-disk=1G:ext4".parse().unwrap();
+        assert_eq!(domain.to_string(), "quota=57%,file-disk=1G,net=20M");
+        assert_eq!(domain.net, Some(Net { bytes_per_s: Some(20 << 20) }));
+        assert_eq!(serde_json::to_string(&domain).unwrap(), "\"quota=57%,file-disk=1G,net=20M\"");
+        assert_eq!(serde_json::from_str::<Domain>("\"quota=57%,file-disk=1G,net=20M\"").unwrap(), domain);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_with_how_to_write_it() {
+        for (text, words) in [
+            ("cpus=", "write it as cpus=0"),
+            ("cpus=0,2", "\"2\" is no part of a domain"),
+            ("quota=50", "quota=50%"),
+            ("quota=nan%", "quota=50%"),
+            ("quota=0%", "1% or more"),
+            ("weight=0", "from 1 to 10000"),
+            ("memory=1K", "16M or more"),
+            ("disk-iops=-1", "10 or more"),
+            ("disk-rate=1", "256K or more"),
+            ("file-disk=1G:ntfs", "20G:btrfs"),
+            ("file-disk=99999999999999999T", "20G:xfs"),
+            ("net=x", "net=20M"),
+            ("net,net=20M", "net stands twice"),
+            ("host,net", "\"host\" is no part"),
+            ("", "write host"),
+        ] {
+            let error = text.parse::<Domain>().unwrap_err().to_string();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn cpus_that_are_not_there_and_a_quota_of_all_that_are_fit_no_machine() {
+        let misfit =
+            |text: &str| text.parse::<Domain>().unwrap().misfit().map(|(_, why)| why).unwrap_or_default();
+        assert!(misfit("cpus=1023").starts_with("this machine has CPUs"));
+        assert!(misfit("cpus=0,quota=100%").contains("would change nothing"));
+        assert!(misfit("quota=9000000%").contains("would change nothing"));
+        assert!(misfit("memory=900T").contains("would change nothing"));
+        assert_eq!(misfit("cpus=0,quota=50%,memory=16M"), "");
+    }
+}

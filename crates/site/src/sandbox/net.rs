@@ -1,0 +1,303 @@
+//! A network of its own: a namespace whose only way out is a veth pair into the bridge of all sandboxes of this machine. The rate is
+//! held on both ends, each for its direction.
+//!
+//! Nothing of it is written down but in the kernel: the address of a member is the alias of its interface on the bridge.
+
+use super::domain::Net;
+use super::proof::{self, NEAR};
+use super::server::is_root;
+use super::{Events, SandboxError};
+use evenkeel_os::clock::monotonic;
+use evenkeel_os::process::enter_network;
+use evenkeel_os::{Stop, tools};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const BRIDGE: &str = "evk0";
+/// Of the range that everybody may use for himself.
+const BRIDGE_ADDRESS: &str = "02:65:76:6b:00:01";
+/// Held while members come and go, also by the scripts that remove them.
+const LOCK: &str = "/run/evenkeel-net";
+/// Bytes of a full frame, and of data in it: a rate is what a TCP connection carries.
+const FRAME: (u64, u64) = (1514, 1448);
+/// How long data is sent to try a rate, after a while in which buffers fill.
+const TRIED: Duration = Duration::from_millis(400);
+const WARM_UP: Duration = Duration::from_millis(100);
+const TRIES: usize = 3;
+
+/// Takes a member away, and the bridge with the last one: of us, of the janitor and of `clean`.
+pub(super) const REMOVE: &str = r#"
+PATH=$PATH:/usr/sbin:/sbin
+remove_net() {
+    (
+        flock -w 20 9
+        ip netns del "$1"
+        ip link del "$1"
+        [ -z "$(ls -A /sys/class/net/evk0/brif)" ] && ip link del evk0
+    ) 9>>/run/evenkeel-net 2>/dev/null
+}
+"#;
+
+/// What a sandbox has of it; dropping it takes that away.
+#[derive(Debug)]
+pub(super) struct Network {
+    /// Of the namespace, and of the interface on the bridge.
+    pub name: String,
+    pub address: Ipv4Addr,
+}
+
+/// The name is that of the sandbox's folder, in 32 bits: interfaces have names of 15 bytes at most.
+pub(super) fn name(hash: u64) -> String {
+    format!("evk{:08x}", hash as u32)
+}
+
+impl Network {
+    pub(super) fn create(name: &str, net: Net) -> Result<Self, SandboxError> {
+        let refuse = |reason: String| refused(net, reason);
+        if !is_root() {
+            return Err(refuse("only root may make network namespaces".to_owned()));
+        }
+        if let Some(absent) = ["ip", "tc", "flock"].into_iter().find(|program| !tools::is_there(program)) {
+            return Err(refuse(format!(
+                "there is no {absent}; install the packages iproute2 and util-linux"
+            )));
+        }
+        let lock = File::create(LOCK).map_err(SandboxError::io("open", Path::new(LOCK)))?;
+        if !(0..20).any(|_| evenkeel_os::exclusive(&lock)) {
+            return Err(refuse(format!("another evenkeel holds {LOCK}")));
+        }
+        // Dropped before the lock is wanted again, to remove what there is of it.
+        let made = Self::make(name, net);
+        drop(lock);
+        made.map_err(|reason| {
+            remove(name);
+            refuse(reason)
+        })
+    }
+
+    fn make(name: &str, net: Net) -> Result<Self, String> {
+        let subnet = bridge()?;
+        let taken = members();
+        let free =
+            (2..255).map(|host| Ipv4Addr::from(u32::from(subnet) + host)).find(|own| !taken.contains(own));
+        let address = free.ok_or_else(|| format!("the bridge {BRIDGE} has no free address"))?;
+        ip(&format!("netns add {name}"))?;
+        ip(&format!("link add {name} type veth peer name eth0 netns {name}"))?;
+        ip(&format!("link set {name} alias {address}"))?;
+        ip(&format!("link set {name} master {BRIDGE} up"))?;
+        ip(&format!("-n {name} address add {address}/24 dev eth0"))?;
+        ip(&format!("-n {name} link set eth0 up"))?;
+        ip(&format!("-n {name} link set lo up"))?;
+        if let Some(rate) = net.bytes_per_s {
+            hold(&format!("dev {name}"), "", rate)?;
+            hold("dev eth0", &format!("-n {name} "), rate)?;
+        }
+        Ok(Self { name: name.to_owned(), address })
+    }
+
+    /// That of a sandbox that is up; `None` where it has none.
+    pub(super) fn find(name: &str) -> Option<Self> {
+        address(name).map(|address| Self { name: name.to_owned(), address })
+    }
+
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+
+    /// Of the machine, on the bridge.
+    pub(super) fn of_machine(&self) -> Ipv4Addr {
+        let [a, b, c, _] = self.address.octets();
+        Ipv4Addr::new(a, b, c, 1)
+    }
+
+    pub(super) fn open(&self) -> Result<File, SandboxError> {
+        let path = namespace(&self.name);
+        File::open(&path).map_err(SandboxError::io("open", &path))
+    }
+
+    /// Tries the rate in both directions by a connection of our own.
+    pub(super) fn prove(&self, net: Net, stop: &Stop, events: Events<'_>) -> Result<(), SandboxError> {
+        let Some(rate) = net.bytes_per_s else { return Ok(()) };
+        proof::once(&words(net), events, || {
+            let mut found = Vec::new();
+            for (way, is_out) in [("to the server", false), ("from it", true)] {
+                let mut outcome = Err(String::new());
+                for _ in 0..TRIES {
+                    let copied = self
+                        .copied(is_out)
+                        .map_err(|error| refused(net, format!("no data came {way}: {error}")))?;
+                    outcome = judge(rate as f64, copied);
+                    if outcome.is_ok() || stop.is_set() {
+                        break;
+                    }
+                }
+                let text = outcome.map_err(|reason| refused(net, format!("{reason} {way}")))?;
+                found.push(format!("{text} {way}"));
+            }
+            Ok(found.join(", "))
+        })
+    }
+
+    /// Bytes per second of a connection into the namespace, or out of it.
+    fn copied(&self, is_out: bool) -> io::Result<f64> {
+        let (file, address) = (File::open(namespace(&self.name))?, self.address);
+        // A thread of its own, since it stays in the namespace.
+        let listener =
+            std::thread::spawn(move || enter_network(&file).and_then(|()| TcpListener::bind((address, 0))));
+        let listener = listener.join().unwrap_or_else(|_| Err(io::Error::other("a thread ended")))?;
+        let outside = TcpStream::connect(listener.local_addr()?)?;
+        let inside = listener.accept()?.0;
+        let (from, to) = if is_out { (inside, outside) } else { (outside, inside) };
+        std::thread::scope(|scope| {
+            scope.spawn(|| send(&from));
+            let rate = received(&to);
+            let _ = to.shutdown(std::net::Shutdown::Both);
+            rate
+        })
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        remove(&self.name);
+    }
+}
+
+/// Until the other end has enough.
+fn send(mut to: &TcpStream) {
+    let piece = [0; 16 << 10];
+    while to.write_all(&piece).is_ok() {}
+}
+
+fn received(mut from: &TcpStream) -> io::Result<f64> {
+    from.set_read_timeout(Some(Duration::from_secs(5)))?;
+    let (mut piece, mut bytes) = (vec![0; 64 << 10], 0);
+    let begun = monotonic();
+    let mut counted = begun;
+    loop {
+        let count = from.read(&mut piece)?;
+        let now = monotonic();
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if Duration::from(now - begun) < WARM_UP {
+            counted = now;
+        } else {
+            bytes += count;
+        }
+        if Duration::from(now - counted) >= TRIED {
+            return Ok(bytes as f64 / (now - counted).as_secs_f64());
+        }
+    }
+}
+
+fn judge(rate: f64, copied: f64) -> Result<String, String> {
+    match copied / rate - 1.0 {
+        error if error > NEAR => Err(format!("it has no effect: {copied:.0} bytes per second came")),
+        error if error < -NEAR => Err(format!("something else limits it: {copied:.0} bytes per second came")),
+        _ => Ok(format!("{copied:.0} bytes per second")),
+    }
+}
+
+fn words(net: Net) -> String {
+    net.bytes_per_s.map_or_else(|| "net".to_owned(), |rate| format!("net={rate}"))
+}
+
+fn refused(net: Net, reason: String) -> SandboxError {
+    let rate = net.bytes_per_s.map_or_else(String::new, |rate| format!(" of {rate} bytes per second"));
+    SandboxError::Limit { what: format!("it to a network of its own{rate}"), reason }
+}
+
+fn namespace(name: &str) -> PathBuf {
+    Path::new("/run/netns").join(name)
+}
+
+fn ip(words: &str) -> Result<String, String> {
+    run("ip", words)
+}
+
+fn run(program: &str, words: &str) -> Result<String, String> {
+    let words: Vec<&OsStr> = words.split_whitespace().map(OsStr::new).collect();
+    tools::run(program, &words)
+        .map_err(|error| format!("{error} ({program} {})", words.join(OsStr::new(" ")).display()))
+}
+
+/// Holds what leaves an interface to a rate.
+fn hold(device: &str, namespace: &str, rate: u64) -> Result<(), String> {
+    let wire = rate * FRAME.0 / FRAME.1;
+    // What may leave at once: 20 ms of it, so that a CPU that comes late loses nothing, and the largest packet that the kernel hands on.
+    let burst = (wire / 50).max(64 << 10);
+    run("tc", &format!("{namespace}qdisc add {device} root handle 1: htb default 1"))?;
+    run(
+        "tc",
+        &format!(
+            "{namespace}class add {device} parent 1: classid 1:1 htb rate {wire}bps burst {burst} cburst {burst} quantum 65536"
+        ),
+    )?;
+    Ok(())
+}
+
+/// Makes the bridge where there is none; its network, a /24.
+fn bridge() -> Result<Ipv4Addr, String> {
+    if !Path::new("/sys/class/net").join(BRIDGE).exists() {
+        let used = ip("-4 route show table all")?;
+        let is_free = |second: &u8| {
+            !used.contains("10.0.0.0/8")
+                && !used.contains(&format!(" 10.{second}."))
+                && !used.contains(&format!("\n10.{second}."))
+        };
+        let second = (200..=250).find(is_free).ok_or("this machine uses all of 10.0.0.0/8")?;
+        // Else it has the lowest address of its members, and connections stall whenever those change.
+        ip(&format!("link add {BRIDGE} address {BRIDGE_ADDRESS} type bridge"))?;
+        ip(&format!("address add 10.{second}.77.1/24 dev {BRIDGE}"))?;
+        ip(&format!("link set {BRIDGE} up"))?;
+    }
+    let text = ip(&format!("-4 -o address show dev {BRIDGE}"))?;
+    let address = text.split_whitespace().skip_while(|word| *word != "inet").nth(1);
+    let address = address.and_then(|word| word.split('/').next()?.parse::<Ipv4Addr>().ok());
+    let address = address
+        .ok_or_else(|| format!("the bridge {BRIDGE} has no address; remove it: ip link del {BRIDGE}"))?;
+    Ok(Ipv4Addr::from(u32::from(address) & !0xff))
+}
+
+/// That of a sandbox that is up, by its interface; `None` where it has none of its own.
+pub(super) fn address(member: &str) -> Option<Ipv4Addr> {
+    fs::read_to_string(format!("/sys/class/net/{member}/ifalias")).ok()?.trim().parse().ok()
+}
+
+/// Addresses of all members.
+fn members() -> Vec<Ipv4Addr> {
+    let entries = fs::read_dir(format!("/sys/class/net/{BRIDGE}/brif")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| address(entry.file_name().to_str()?)).collect()
+}
+
+/// Removes what a member has, as far as it is there.
+pub(super) fn remove(name: &str) {
+    let is_there = namespace(name).exists() || Path::new("/sys/class/net").join(name).exists();
+    if is_there {
+        let script = format!("{REMOVE}remove_net \"$1\"");
+        let words = [OsStr::new("-c"), OsStr::new(&script), OsStr::new("evenkeel-net"), OsStr::new(name)];
+        let _ = tools::run("/bin/sh", &words);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_holds_where_as_much_comes_through_within_8_percent() {
+        assert!(judge(1e6, 1.07e6).is_ok() && judge(1e6, 0.93e6).is_ok());
+        assert!(judge(1e6, 1.1e6).unwrap_err().starts_with("it has no effect"));
+        assert!(judge(1e6, 0.9e6).unwrap_err().starts_with("something else limits it"));
+    }
+
+    #[test]
+    fn names_fit_an_interface_and_differ_by_folder() {
+        assert_eq!(name(0x1234_5678_9abc_def0), "evk9abcdef0");
+    }
+}

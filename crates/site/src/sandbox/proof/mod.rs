@@ -1,0 +1,102 @@
+//! A limit is proved from inside its group before a server runs under it: what was written may hold nothing back, where a controller
+//! is mounted over, a device is not throttled, or something else is the limit.
+
+mod cpu;
+mod disk;
+mod memory;
+
+use super::cgroup::Groups;
+use super::{CpuSet, Domain, Events, SandboxError, SandboxEvent};
+pub use disk::{DiskLimit, try_disk};
+pub(super) use disk::{prove as prove_disk, set as set_disk};
+use evenkeel_os::Birth;
+use evenkeel_os::cpu::Affinity;
+use std::io;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+/// How far what came through may be from a limit.
+pub(super) const NEAR: f64 = 0.08;
+
+/// Limits that were proved by this process, as they are written.
+static PROVED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Does a proof, unless this process has done it for the same limit before.
+pub(super) fn once(
+    limit: &str,
+    events: Events<'_>,
+    prove: impl FnOnce() -> Result<String, SandboxError>,
+) -> Result<(), SandboxError> {
+    let is_proved = PROVED.lock().is_ok_and(|proved| proved.iter().any(|known| known == limit));
+    if is_proved {
+        return Ok(());
+    }
+    let found = prove()?;
+    events(SandboxEvent::Note(format!("{limit} holds: {found}")));
+    if let Ok(mut proved) = PROVED.lock() {
+        proved.push(limit.to_owned());
+    }
+    Ok(())
+}
+
+/// Proves the limits of CPUs, CPU time and memory in groups that nobody is in yet.
+pub(super) fn prove(groups: &Groups, domain: &Domain, events: Events<'_>) -> Result<(), SandboxError> {
+    let inside = Inside { groups, cpus: domain.cpus.as_ref() };
+    let of = |domain: &Domain| domain.to_string();
+    let cpus = Domain { cpus: domain.cpus.clone(), ..Domain::default() };
+    if let Some(cpus) = &domain.cpus {
+        once(&of(&Domain { cpus: Some(cpus.clone()), ..Domain::default() }), events, || {
+            inside.prove_cpus(cpus)
+        })?;
+    }
+    if let Some(quota) = domain.quota {
+        once(&of(&Domain { quota: Some(quota), ..cpus.clone() }), events, || inside.prove_quota(quota))?;
+    }
+    if let Some(weight) = domain.weight {
+        let limit = Domain { weight: Some(weight), ..cpus };
+        once(&of(&limit), events, || inside.prove_weight(weight, domain.quota))?;
+    }
+    if let Some(bytes) = domain.memory {
+        let limit = Domain { memory: Some(bytes), ..Domain::default() };
+        once(&of(&limit), events, || inside.prove_memory(bytes))?;
+    }
+    Ok(())
+}
+
+/// Processes that are where the server is going to be.
+struct Inside<'a> {
+    groups: &'a Groups,
+    cpus: Option<&'a CpuSet>,
+}
+
+/// Ends with its proof.
+struct Probe(Child);
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Inside<'_> {
+    fn start(&self, words: &[&str], cpus: Option<&CpuSet>) -> io::Result<Probe> {
+        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let affinity = cpus.or(self.cpus.filter(|_| !self.groups.has("cpuset"))).map(Affinity::of);
+        let groups = self.groups.doors().map_err(io::Error::other)?;
+        Birth { dies_with_us: true, groups, affinity, ..Birth::default() }.of(&mut command);
+        command.spawn().map(Probe)
+    }
+}
+
+/// The words of a refusal.
+fn refused(what: &str, reason: impl Into<String>) -> SandboxError {
+    SandboxError::Limit { what: what.to_owned(), reason: reason.into() }
+}
+
+/// The words where a process cannot be tried inside.
+fn untried(what: &str) -> impl Fn(io::Error) -> SandboxError {
+    move |error| refused(what, format!("no process can be tried in its group: {error}"))
+}
