@@ -1,0 +1,228 @@
+//! Two jobs side by side for a while, each in its domain, and what each came to.
+
+use super::jobs::{CPU, Client, Job, Spinners};
+use super::tables::{Block, faults, ready};
+use super::{DOMAINS, Setting, Side};
+use crate::harness::{Order, Run};
+use crate::published::{At, PublishedError, Result, Watch};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_os::clock::monotonic;
+use evenkeel_os::cpu::Affinity;
+use evenkeel_sense::disk::{DeviceIo, ProcessIo};
+use evenkeel_sense::waits::ThreadWaits;
+use evenkeel_sense::{CpuReading, CpuUse, Domain};
+use evenkeel_site::server::TargetError;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{ScopedJoinHandle, sleep};
+use std::time::Duration;
+
+/// Both jobs go on for so long before anything is counted.
+pub const WARM_UP: Nanos = Nanos::from_millis(300);
+/// A job that is slowed down this much is waited for until it has done something; longer than this many windows is nobody's patience.
+const WINDOWS_MAX: f64 = 10.0;
+/// Pieces between whose ends a rate is taken.
+const PIECES_MIN: u64 = 3;
+const NAP: Duration = Duration::from_millis(20);
+
+/// What a client did.
+#[derive(Default)]
+struct Done {
+    /// Between the ends of the first and the last counted piece.
+    amount: u64,
+    span: Nanos,
+    acknowledged: u64,
+    errors: u64,
+    first_error: Option<String>,
+}
+
+/// When clients count, and when they stop.
+struct Pace {
+    from: Nanos,
+    /// Clients that have done enough pieces.
+    enough: AtomicUsize,
+    over: AtomicBool,
+}
+
+/// A run; `None` where somebody asked to stop.
+pub fn side_by_side(
+    at: &At<'_, Setting>,
+    sides: &[Side; 2],
+    jobs: [Option<&'static Job>; 2],
+    order: &Order<'_>,
+) -> Result<Option<Run>> {
+    let stop = at.workplace.stop;
+    let (mut clients, mut spinners) = ([None, None], [Spinners::default(), Spinners::default()]);
+    let seed = Seed(at.plan.seed).child(&order.name());
+    for (place, side) in sides.iter().enumerate() {
+        let Some(job) = jobs[place] else { continue };
+        ready(&mut side.control(stop)?, job)?;
+        if job.is_client() {
+            let (block, seed) = (Block::of(Seed(at.plan.seed)), seed.numbered(place as u64));
+            clients[place] = Some(Client::connect(job, &side.target, block, at.setting.rows, seed, stop)?);
+        } else if job.name == CPU {
+            spinners[place] = Spinners::start(side.server.sandbox.cgroups(), &side.cpus)?;
+        }
+    }
+    let pace =
+        &Pace { from: monotonic() + WARM_UP, enough: AtomicUsize::new(0), over: AtomicBool::new(false) };
+    let wanted = clients.iter().flatten().count();
+    let mut run = Run::default();
+    let done = std::thread::scope(|scope| -> Result<Vec<Option<Done>>> {
+        let start = |(client, side): (Option<Client>, &Side)| {
+            let affinity = side.own_cpus().then(|| Affinity::of(side.cpus.iter()));
+            client.map(|client| scope.spawn(move || work(client, affinity.as_ref(), pace)))
+        };
+        let working: Vec<_> = clients.into_iter().zip(sides).map(start).collect();
+        let is_over = || stop.is_set() || working.iter().flatten().any(ScopedJoinHandle::is_finished);
+        nap_until(pace.from, &is_over);
+        let watched = watched(sides, &spinners, &mut run, || {
+            let until = pace.from + Nanos::from_secs_f64(at.setting.seconds);
+            nap_until(until, &is_over);
+            let last = pace.from + Nanos::from_secs_f64(WINDOWS_MAX * at.setting.seconds);
+            nap_until(last, &|| is_over() || pace.enough.load(Ordering::Relaxed) == wanted);
+        });
+        pace.over.store(true, Ordering::Relaxed);
+        let ended = |handle: ScopedJoinHandle<'_, _>| {
+            handle.join().map_err(|_| PublishedError::wrong("a job ended badly"))
+        };
+        let ended =
+            working.into_iter().map(|handle| handle.map(ended).transpose()).collect::<Result<Vec<_>>>()?;
+        watched?;
+        ended.into_iter().map(|done| Ok(done.transpose()?)).collect()
+    })?;
+    for (place, done) in done.into_iter().enumerate() {
+        if let (Some(job), Some(done)) = (jobs[place], done) {
+            note(&mut run, &sides[place], job, &done, stop)?;
+        }
+    }
+    // A job of no server does as much as the CPU time it got.
+    for (place, name) in DOMAINS.iter().enumerate() {
+        if jobs[place].is_some_and(|job| job.name == CPU) {
+            run.set(&format!("rate@{name}"), run.figure(&format!("cpus@{name}")));
+        }
+    }
+    Ok(Some(run).filter(|_| !stop.is_set()))
+}
+
+/// Does pieces until it is over, on these CPUs. An error of a statement is counted; one of the connection ends it.
+fn work(mut client: Client, affinity: Option<&Affinity>, pace: &Pace) -> Result<Done, TargetError> {
+    // Where it is refused the scheduler decides, as without limits.
+    let _ = affinity.map(Affinity::apply);
+    let (mut done, mut first, mut pieces) = (Done::default(), None, 0);
+    while !pace.over.load(Ordering::Relaxed) {
+        let amount = match client.step() {
+            Ok(amount) => amount,
+            Err(error @ TargetError::Statement { .. }) => {
+                done.errors += 1;
+                done.first_error.get_or_insert(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let now = monotonic();
+        if now < pace.from {
+            continue;
+        }
+        match first {
+            None => first = Some(now),
+            Some(first) => {
+                done.amount += amount;
+                done.span = now - first;
+            }
+        }
+        pieces += 1;
+        if pieces == PIECES_MIN {
+            pace.enough.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    done.acknowledged = client.acknowledged;
+    Ok(done)
+}
+
+fn nap_until(until: Nanos, is_over: &dyn Fn() -> bool) {
+    while !is_over() {
+        match until.0.checked_sub(monotonic().0) {
+            None | Some(0) => return,
+            Some(left) => sleep(NAP.min(Duration::from_nanos(left))),
+        }
+    }
+}
+
+/// What a job came to, and whether its table is whole.
+fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &evenkeel_os::Stop) -> Result<()> {
+    let name = side.name;
+    let mut set = |figure: &str, value: f64| run.set(&format!("{figure}@{name}"), value);
+    if done.span > Nanos::ZERO {
+        set("rate", done.amount as f64 / done.span.as_secs_f64());
+    }
+    set("errors", done.errors as f64);
+    if stop.is_set() {
+        return Ok(());
+    }
+    let found = faults(&mut side.control(stop)?, job, (done.acknowledged, done.errors), &side.checksum)?;
+    set("faults", found.len() as f64);
+    let said: Vec<&String> = done.first_error.iter().chain(&found).collect();
+    if let Some(first) = said.first() {
+        run.notes.insert(format!("error@{name}"), (*first).clone());
+    }
+    Ok(())
+}
+
+/// What a domain had used until an instant: its server, and processes that spin in it.
+struct Reading {
+    processes: Vec<(u32, Option<CpuReading>)>,
+    waited: Option<Nanos>,
+    io: Option<ProcessIo>,
+}
+
+impl Reading {
+    fn of(pids: &[u32]) -> Self {
+        let read = |pid: &u32| (*pid, Domain::Process(*pid).read());
+        let waited = pids.iter().filter_map(|pid| ThreadWaits::of_process(*pid));
+        Self {
+            processes: pids.iter().map(read).collect(),
+            waited: waited.reduce(|sum, waited| sum + waited),
+            io: pids.first().and_then(|pid| ProcessIo::read(*pid)),
+        }
+    }
+}
+
+/// Reads what there is to see before and after something.
+fn watched(
+    sides: &[Side; 2],
+    spinners: &[Spinners; 2],
+    run: &mut Run,
+    something: impl FnOnce(),
+) -> Result<()> {
+    let mut pids: Vec<Vec<u32>> = Vec::new();
+    for (side, spinners) in sides.iter().zip(spinners) {
+        pids.push([side.server.pid()?].into_iter().chain(spinners.pids()).collect());
+    }
+    let read = || pids.iter().map(|pids| Reading::of(pids)).collect::<Vec<_>>();
+    let disk = || sides[0].disk.and_then(DeviceIo::read);
+    let watch = Watch::begin(pids.iter().flatten().copied());
+    let (began, before, disk_before) = (monotonic(), read(), disk());
+    something();
+    let (after, disk_after, over) = (read(), disk(), monotonic() - began);
+    watch.end().note(run);
+    let over_s = over.as_secs_f64();
+    for ((side, before), after) in sides.iter().zip(&before).zip(&after) {
+        let mut set = |figure: &str, value: Option<f64>| run.set(&format!("{figure}@{}", side.name), value);
+        let busy = before.processes.iter().zip(&after.processes).map(|((_, before), (_, after))| {
+            Some(CpuUse::between(before.as_ref()?, after.as_ref()?, over)?.busy.as_secs_f64())
+        });
+        set("cpus", busy.sum::<Option<f64>>().map(|busy_s| busy_s / over_s));
+        let waited =
+            before.waited.zip(after.waited).and_then(|(before, after)| after.0.checked_sub(before.0));
+        set("waiting", waited.map(|waited| Nanos(waited).as_secs_f64() / over_s));
+        let io = before.io.zip(after.io).and_then(|(before, after)| after.since(&before));
+        set("disk_mb_per_s", io.map(|io| (io.read_bytes + io.write_bytes) as f64 / 1e6 / over_s));
+    }
+    if let Some(io) = disk_before.zip(disk_after).and_then(|(before, after)| after.since(&before)) {
+        let count = (io.reads + io.writes) as f64;
+        run.set("disk_ms", (io.read_time + io.write_time).as_secs_f64() * 1e3 / count);
+        run.set("disk_percent", 100.0 * io.busy.as_secs_f64() / over_s);
+    }
+    Ok(())
+}
