@@ -17,6 +17,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const JOBS_OF_ALL: [&str; 5] = ["load", "select", "read", "write", "cpu"];
+/// Many short runs say more of a restless machine than few long ones.
+const REPEATS: u32 = 5;
 const JOBS_QUICK: [&str; 4] = ["select", "write", "cpu", "idle"];
 
 /// Flags of `evenkeel interfere`.
@@ -33,7 +35,8 @@ Examples:
       continue one that was stopped
 
 Jobs: load (LOAD DATA), select (ranges, groups and sorts of a whole table), read (by primary key), write (an insert and an update, \
-committed), cpu (a process that spins on each CPU of the domain), idle (nothing, as a control).
+committed), cpu (a process that spins on each CPU of the domain), disk \
+(direct I/O by fio, which must be installed, and a --home on a disk), idle (nothing, as a control).
 
 A job is compared with itself alone: in every repeat each job runs alone and beside each job of the other domain, in random order. \
 Tables are checked after every run.
@@ -46,13 +49,13 @@ pub struct Args {
     /// Jobs of both domains; given twice, those of each [default: load,select,read,write,cpu; --quick: select,write,cpu,idle]
     #[arg(long, value_name = "LIST")]
     pub jobs: Vec<String>,
-    /// A short version: fewer jobs, three repeats of 2 s
+    /// A short version: fewer jobs, windows of 1 s
     #[arg(long)]
     pub quick: bool,
-    /// Runs of each pair [default: 5; --quick: 3]
+    /// Runs of each pair [default: 5]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1_000))]
     pub repeats: Option<u32>,
-    /// How long a pair is watched, in seconds [default: 4; --quick: 2]
+    /// How long a pair is watched, in seconds [default: 4; --quick: 1]
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(1..=3_600))]
     pub seconds: Option<u32>,
     /// Rows of the table that is read, about 300 bytes each
@@ -95,11 +98,11 @@ fn plan(args: &Args) -> Result<Plan> {
         }
     };
     let [a, b] = jobs;
-    let parts = parts(&[named(&a)?, named(&b)?], args.repeats.unwrap_or(if args.quick { 3 } else { 5 }));
+    let parts = parts(&[named(&a)?, named(&b)?], args.repeats.unwrap_or(REPEATS));
     let setting = Setting {
         domains,
         rows: args.rows / BLOCK_ROWS * BLOCK_ROWS,
-        seconds: args.seconds.unwrap_or(if args.quick { 2 } else { 4 }).into(),
+        seconds: args.seconds.unwrap_or(if args.quick { 1 } else { 4 }).into(),
         place: MachineRecord::here(None),
     };
     published::plan(NAME, args.seed, parts, &setting)

@@ -1,17 +1,23 @@
 //! What can be done in a domain: each job has an amount of work that is done in a second, so that it can be compared.
 
 use super::tables::{Block, LOADED, TAG, WRITTEN};
-use crate::published::{Result, While};
+use crate::published::{PublishedError, Result, While};
+use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Stop;
+use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::process::Birth;
+use evenkeel_os::process::{Birth, has_ended};
 use evenkeel_sense::cpu::CpuSet;
+use evenkeel_sense::disk::ProcessIo;
 use evenkeel_site::sandbox::Cgroup;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Job {
@@ -23,16 +29,18 @@ pub struct Job {
     pub table: &'static str,
 }
 
-pub const JOBS: [Job; 6] = [
+pub const JOBS: [Job; 7] = [
     Job { name: "load", about: "bulk load by LOAD DATA", unit: "rows", table: LOADED },
     Job { name: "select", about: "ranges, groups and sorts of a whole table", unit: "queries", table: TAG },
     Job { name: "read", about: "point reads by primary key", unit: "reads", table: TAG },
     Job { name: "write", about: "an insert and an update, committed", unit: "commits", table: WRITTEN },
     Job { name: CPU, about: "a process that spins on each CPU", unit: "CPU seconds", table: "" },
+    Job { name: DISK, about: "direct reads and writes of 64 KiB, 32 at once, by fio", unit: "MB", table: "" },
     Job { name: IDLE, about: "nothing, as a control", unit: "", table: "" },
 ];
 
 pub const CPU: &str = "cpu";
+pub const DISK: &str = "disk";
 pub const IDLE: &str = "idle";
 /// The level of a domain in which no job is done.
 pub const ALONE: &str = "alone";
@@ -133,29 +141,65 @@ impl Client {
     }
 }
 
-/// Processes that spin, one for each CPU of a domain. They end when this is dropped, and with the thread that made it at the latest.
+/// The job of a domain that asks no server: processes in it. They end when this is dropped, and with the thread that made it at the latest.
 #[derive(Default)]
-pub struct Spinners(Vec<Child>);
+pub struct Processes(Vec<Child>);
 
-impl Spinners {
-    /// In these control groups, on these CPUs.
-    pub fn start(groups: &[Cgroup], cpus: &CpuSet) -> Result<Self> {
-        let mut spinners = Self::default();
-        for _ in cpus.iter() {
-            let door = |group: &Cgroup| File::options().write(true).open(group.path.join("cgroup.procs"));
-            let groups = groups.iter().map(door).collect::<std::io::Result<_>>();
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).process_group(0);
-            let birth = Birth {
-                dies_with_us: true,
-                groups: groups.doing(|| "opening the control groups of a domain")?,
-                affinity: Some(Affinity::of(cpus.iter())),
-                ..Birth::default()
-            };
-            birth.of(&mut command);
-            spinners.0.push(command.spawn().doing(|| "starting a process that spins")?);
+impl Processes {
+    /// In these control groups, on these CPUs; a file of the job goes to `folder`.
+    pub fn start(job: &Job, groups: &[Cgroup], cpus: &CpuSet, folder: &Path) -> Result<Self> {
+        let mut processes = Self::default();
+        match job.name {
+            CPU => {
+                for _ in cpus.iter() {
+                    let mut spin = Command::new("/bin/sh");
+                    processes.add(spin.args(["-c", "while :; do :; done"]), groups, cpus)?;
+                }
+            }
+            DISK => {
+                let mut fio = Command::new("fio");
+                fio.args(FIO).current_dir(folder);
+                processes.add(&mut fio, groups, cpus)?;
+                processes.wait_for_io(folder)?;
+            }
+            _ => {}
         }
-        Ok(spinners)
+        Ok(processes)
+    }
+
+    fn add(&mut self, command: &mut Command, groups: &[Cgroup], cpus: &CpuSet) -> Result<()> {
+        let door = |group: &Cgroup| File::options().write(true).open(group.path.join("cgroup.procs"));
+        let groups = groups.iter().map(door).collect::<std::io::Result<_>>();
+        let birth = Birth {
+            dies_with_us: true,
+            groups: groups.doing(|| "opening the control groups of a domain")?,
+            affinity: Some(Affinity::of(cpus.iter())),
+            ..Birth::default()
+        };
+        birth.of(command);
+        let program = command.get_program().to_string_lossy().into_owned();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        self.0.push(command.spawn().doing(|| format!("starting {program}, which a job needs"))?);
+        Ok(())
+    }
+
+    /// fio needs a moment before its first I/O, and the first time it writes its file.
+    fn wait_for_io(&mut self, folder: &Path) -> Result<()> {
+        let until = monotonic() + IO_WITHIN;
+        while self.io().is_none_or(|io| io.read_bytes == 0) {
+            if monotonic() > until || self.0.iter().any(|child| has_ended(child.id())) {
+                return Err(PublishedError::with_hint(
+                    format!("fio cannot read and write directly in {}", folder.display()),
+                    "leave the job disk out, or take a --home on a disk",
+                ));
+            }
+            sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    fn io(&self) -> Option<ProcessIo> {
+        ProcessIo::read(self.0.first()?.id())
     }
 
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
@@ -163,7 +207,7 @@ impl Spinners {
     }
 }
 
-impl Drop for Spinners {
+impl Drop for Processes {
     fn drop(&mut self) {
         for child in &mut self.0 {
             let _ = child.kill();
@@ -172,19 +216,35 @@ impl Drop for Spinners {
     }
 }
 
+/// As many I/Os at once as a backup or a copy has.
+const FIO: [&str; 11] = [
+    "--name=disk",
+    "--filename=interfere.disk",
+    "--size=64M",
+    "--rw=randrw",
+    "--bs=64k",
+    "--direct=1",
+    "--ioengine=libaio",
+    "--iodepth=32",
+    // In the process itself, whose I/O is read.
+    "--thread",
+    "--time_based=1",
+    "--runtime=86400",
+];
+const IO_WITHIN: Nanos = Nanos::from_secs(20);
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_os::process::has_ended;
     use evenkeel_sense::Domain;
 
     #[test]
     fn a_process_that_spins_for_each_cpu_ends_with_its_value() {
         let cpus = Domain::Host.cpus().unwrap();
-        let spinners = Spinners::start(&[], &cpus).unwrap();
-        let pids: Vec<u32> = spinners.pids().collect();
+        let processes = Processes::start(Job::named(CPU).unwrap(), &[], &cpus, Path::new("/")).unwrap();
+        let pids: Vec<u32> = processes.pids().collect();
         assert!(pids.len() == cpus.len() && pids.iter().all(|pid| !has_ended(*pid)));
-        drop(spinners);
+        drop(processes);
         assert!(pids.iter().all(|pid| Domain::Process(*pid).read().is_none()));
     }
 

@@ -289,7 +289,7 @@ mod tests {
         });
         let (headline, sentences) = texts(&planted);
         assert!(
-            headline.starts_with("1 of 8 pairs interfere; most of all, a's select is 2.0 ("),
+            headline.starts_with("1 of 7 pairs interfere; most of all, a's select is 2.0 ("),
             "{headline}"
         );
         assert_eq!(sentences.len(), 2, "{sentences:?}");

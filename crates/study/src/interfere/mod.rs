@@ -34,7 +34,7 @@ pub const DOMAINS: [&str; 2] = ["a", "b"];
 const POOL_PART: u64 = 2;
 
 /// Beside its window a run takes so long for warm-up, connections and checks.
-const AROUND_S: f64 = 1.0;
+const AROUND_S: f64 = 0.8;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setting {
@@ -108,10 +108,6 @@ impl Side {
 
     fn control(&self, stop: &Stop) -> Result<Control> {
         Ok(Control::connect_until(&self.target, stop)?)
-    }
-
-    fn own_cpus(&self) -> bool {
-        self.has_own_cpus
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two jobs side by side for a while, each in its domain, and what each came to.
 
-use super::jobs::{CPU, Client, Job, Spinners};
+use super::jobs::{CPU, Client, DISK, Job, Processes};
 use super::tables::{Block, faults, ready};
 use super::{DOMAINS, Setting, Side};
 use crate::harness::{Order, Run};
@@ -44,15 +44,18 @@ struct Pace {
     over: AtomicBool,
 }
 
+type Jobs = [Option<&'static Job>; 2];
+type Working<'scope> = ScopedJoinHandle<'scope, Result<Done, TargetError>>;
+
 /// A run; `None` where somebody asked to stop.
 pub fn side_by_side(
     at: &At<'_, Setting>,
     sides: &[Side; 2],
-    jobs: [Option<&'static Job>; 2],
+    jobs: Jobs,
     order: &Order<'_>,
 ) -> Result<Option<Run>> {
     let stop = at.workplace.stop;
-    let (mut clients, mut spinners) = ([None, None], [Spinners::default(), Spinners::default()]);
+    let (mut clients, mut processes) = ([None, None], [Processes::default(), Processes::default()]);
     let seed = Seed(at.plan.seed).child(&order.name());
     for (place, side) in sides.iter().enumerate() {
         let Some(job) = jobs[place] else { continue };
@@ -60,49 +63,63 @@ pub fn side_by_side(
         if job.is_client() {
             let (block, seed) = (Block::of(Seed(at.plan.seed)), seed.numbered(place as u64));
             clients[place] = Some(Client::connect(job, &side.target, block, at.setting.rows, seed, stop)?);
-        } else if job.name == CPU {
-            spinners[place] = Spinners::start(side.server.sandbox.cgroups(), &side.cpus)?;
         }
+        let sandbox = &side.server.sandbox;
+        processes[place] = Processes::start(job, sandbox.cgroups(), &side.cpus, sandbox.dir())?;
     }
-    let pace =
-        &Pace { from: monotonic() + WARM_UP, enough: AtomicUsize::new(0), over: AtomicBool::new(false) };
-    let wanted = clients.iter().flatten().count();
     let mut run = Run::default();
-    let done = std::thread::scope(|scope| -> Result<Vec<Option<Done>>> {
-        let start = |(client, side): (Option<Client>, &Side)| {
-            let affinity = side.own_cpus().then(|| Affinity::of(side.cpus.iter()));
-            client.map(|client| scope.spawn(move || work(client, affinity.as_ref(), pace)))
-        };
-        let working: Vec<_> = clients.into_iter().zip(sides).map(start).collect();
-        let is_over = || stop.is_set() || working.iter().flatten().any(ScopedJoinHandle::is_finished);
-        nap_until(pace.from, &is_over);
-        let watched = watched(sides, &spinners, &mut run, || {
-            let until = pace.from + Nanos::from_secs_f64(at.setting.seconds);
-            nap_until(until, &is_over);
-            let last = pace.from + Nanos::from_secs_f64(WINDOWS_MAX * at.setting.seconds);
-            nap_until(last, &|| is_over() || pace.enough.load(Ordering::Relaxed) == wanted);
-        });
-        pace.over.store(true, Ordering::Relaxed);
-        let ended = |handle: ScopedJoinHandle<'_, _>| {
-            handle.join().map_err(|_| PublishedError::wrong("a job ended badly"))
-        };
-        let ended =
-            working.into_iter().map(|handle| handle.map(ended).transpose()).collect::<Result<Vec<_>>>()?;
-        watched?;
-        ended.into_iter().map(|done| Ok(done.transpose()?)).collect()
-    })?;
-    for (place, done) in done.into_iter().enumerate() {
-        if let (Some(job), Some(done)) = (jobs[place], done) {
-            note(&mut run, &sides[place], job, &done, stop)?;
-        }
-    }
-    // A job of no server does as much as the CPU time it got.
+    let done = together(at, (sides, &processes), clients, &mut run)?;
+    drop(processes);
     for (place, name) in DOMAINS.iter().enumerate() {
-        if jobs[place].is_some_and(|job| job.name == CPU) {
-            run.set(&format!("rate@{name}"), run.figure(&format!("cpus@{name}")));
+        let Some(job) = jobs[place] else { continue };
+        if let Some(done) = &done[place] {
+            note(&mut run, &sides[place], job, done, stop)?;
+        }
+        // A job of no server does as much as it got.
+        match job.name {
+            CPU => run.set(&format!("rate@{name}"), run.figure(&format!("cpus@{name}"))),
+            DISK => run.set(&format!("rate@{name}"), run.figure(&format!("disk_mb_per_s@{name}"))),
+            _ => {}
         }
     }
     Ok(Some(run).filter(|_| !stop.is_set()))
+}
+
+/// Has the clients work while all is watched; what each did.
+fn together(
+    at: &At<'_, Setting>,
+    (sides, processes): (&[Side; 2], &[Processes; 2]),
+    clients: [Option<Client>; 2],
+    run: &mut Run,
+) -> Result<Vec<Option<Done>>> {
+    let window = |windows: f64| WARM_UP + Nanos::from_secs_f64(windows * at.setting.seconds);
+    let began = monotonic();
+    let pace = &Pace { from: began + WARM_UP, enough: AtomicUsize::new(0), over: AtomicBool::new(false) };
+    let wanted = clients.iter().flatten().count();
+    std::thread::scope(|scope| {
+        let start = |(client, side): (Option<Client>, &Side)| {
+            let affinity = side.has_own_cpus.then(|| Affinity::of(side.cpus.iter()));
+            client.map(|client| scope.spawn(move || work(client, affinity.as_ref(), pace)))
+        };
+        let working: Vec<Option<Working<'_>>> = clients.into_iter().zip(sides).map(start).collect();
+        let is_over =
+            || at.workplace.stop.is_set() || working.iter().flatten().any(ScopedJoinHandle::is_finished);
+        nap_until(pace.from, &is_over);
+        let watched = watched(sides, processes, run, || {
+            nap_until(began + window(1.0), &is_over);
+            let have_done_enough = || pace.enough.load(Ordering::Relaxed) == wanted;
+            nap_until(began + window(WINDOWS_MAX), &|| is_over() || have_done_enough());
+        });
+        pace.over.store(true, Ordering::Relaxed);
+        let joined: Vec<_> = working.into_iter().map(|one| one.map(ScopedJoinHandle::join)).collect();
+        watched?;
+        let ended = |one: Option<std::thread::Result<_>>| match one {
+            Some(Ok(done)) => Ok(Some(done?)),
+            Some(Err(_)) => Err(PublishedError::wrong("a job ended badly")),
+            None => Ok(None),
+        };
+        joined.into_iter().map(ended).collect()
+    })
 }
 
 /// Does pieces until it is over, on these CPUs. An error of a statement is counted; one of the connection ends it.
@@ -169,11 +186,11 @@ fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &evenkeel_os::
     Ok(())
 }
 
-/// What a domain had used until an instant: its server, and processes that spin in it.
+/// What a domain had used until an instant: its server, and the processes of a job.
 struct Reading {
     processes: Vec<(u32, Option<CpuReading>)>,
     waited: Option<Nanos>,
-    io: Option<ProcessIo>,
+    io: Option<Vec<ProcessIo>>,
 }
 
 impl Reading {
@@ -183,7 +200,7 @@ impl Reading {
         Self {
             processes: pids.iter().map(read).collect(),
             waited: waited.reduce(|sum, waited| sum + waited),
-            io: pids.first().and_then(|pid| ProcessIo::read(*pid)),
+            io: pids.iter().map(|pid| ProcessIo::read(*pid)).collect(),
         }
     }
 }
@@ -191,13 +208,13 @@ impl Reading {
 /// Reads what there is to see before and after something.
 fn watched(
     sides: &[Side; 2],
-    spinners: &[Spinners; 2],
+    processes: &[Processes; 2],
     run: &mut Run,
     something: impl FnOnce(),
 ) -> Result<()> {
     let mut pids: Vec<Vec<u32>> = Vec::new();
-    for (side, spinners) in sides.iter().zip(spinners) {
-        pids.push([side.server.pid()?].into_iter().chain(spinners.pids()).collect());
+    for (side, processes) in sides.iter().zip(processes) {
+        pids.push([side.server.pid()?].into_iter().chain(processes.pids()).collect());
     }
     let read = || pids.iter().map(|pids| Reading::of(pids)).collect::<Vec<_>>();
     let disk = || sides[0].disk.and_then(DeviceIo::read);
@@ -216,8 +233,13 @@ fn watched(
         let waited =
             before.waited.zip(after.waited).and_then(|(before, after)| after.0.checked_sub(before.0));
         set("waiting", waited.map(|waited| Nanos(waited).as_secs_f64() / over_s));
-        let io = before.io.zip(after.io).and_then(|(before, after)| after.since(&before));
-        set("disk_mb_per_s", io.map(|io| (io.read_bytes + io.write_bytes) as f64 / 1e6 / over_s));
+        let io = before.io.as_ref().zip(after.io.as_ref()).and_then(|(before, after)| {
+            let bytes = |(before, after): (&ProcessIo, &ProcessIo)| {
+                after.since(before).map(|io| io.read_bytes + io.write_bytes)
+            };
+            before.iter().zip(after).map(bytes).sum::<Option<u64>>()
+        });
+        set("disk_mb_per_s", io.map(|bytes| bytes as f64 / 1e6 / over_s));
     }
     if let Some(io) = disk_before.zip(disk_after).and_then(|(before, after)| after.since(&before)) {
         let count = (io.reads + io.writes) as f64;
