@@ -13,6 +13,7 @@ mod contrib;
 mod elsewhere;
 mod guard;
 mod house;
+mod interfere;
 mod knee;
 mod layout;
 #[path = "../../../../tests/left_out.rs"]
