@@ -47,10 +47,8 @@ fn compared(logs: &[Vec<f64>], other: usize, pooled: f64, degrees: f64) -> Compa
         t if t.is_finite() => 2.0 * student_tail(t, degrees),
         _ => 1.0,
     };
-    Compared {
-        ratio: Ratio { n, ratio: mean.exp(), interval: Some(((mean - half).exp(), (mean + half).exp())) },
-        p,
-    }
+    let interval = Some(((mean - half).exp(), (mean + half).exp()));
+    Compared { ratio: Ratio { n, ratio: mean.exp(), interval }, p }
 }
 
 /// The sum of the squared residuals.
@@ -66,7 +64,8 @@ fn residuals(logs: &[Vec<f64>]) -> f64 {
     logs.iter().zip(&of_blocks).map(of_block).sum()
 }
 
-/// Which of several findings stand, so that with probability `1 - alpha` none of them is a false one (Holm, Scand. J. Statist. 6 (1979) 65).
+/// Which of several findings stand, so that with probability `1 - alpha` none of them is a false one (Holm, Scand. J. Statist. 6
+/// (1979) 65).
 pub fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|one, other| p[*one].total_cmp(&p[*other]));

@@ -80,8 +80,14 @@ fn rate(runs: &[Run], victim: Place<'_>, other: &str, repeat: u32) -> Option<f64
 fn slowdowns<'a>(part: &'a Part, runs: &[Run]) -> Vec<Slowdown<'a>> {
     let mut found = Vec::new();
     for domain in 0..DOMAINS.len() {
-        let conditions = conditions(part, domain);
         for victim in victims(part, domain).map(|job| (domain, job)) {
+            // A neighbour beside whom it never had a rate says nothing of the others.
+            let has_rate =
+                |other: &&str| (1..=part.repeats).any(|repeat| rate(runs, victim, other, repeat).is_some());
+            let conditions: Vec<&str> = conditions(part, domain).into_iter().filter(has_rate).collect();
+            if conditions.first() != Some(&ALONE) {
+                continue;
+            }
             let block = |repeat| conditions.iter().map(|other| rate(runs, victim, other, repeat)).collect();
             let blocks: Vec<Vec<f64>> = (1..=part.repeats).filter_map(block).collect();
             let Some(all) = first_over_others(&blocks) else { continue };
@@ -363,6 +369,22 @@ mod tests {
         runs.retain(|run| run.repeat == 1);
         assert!(texts(&(plan.clone(), runs)).0.starts_with("Nothing can be said yet"));
         assert!(texts(&(plan, Vec::new())).0.starts_with("Nothing can be said yet"));
+    }
+
+    #[test]
+    fn a_pair_without_a_rate_leaves_the_others_as_they_are() {
+        let (plan, mut runs) =
+            made(
+                [&["select"], &["write", "cpu"]],
+                10,
+                |(place, _), other| {
+                    if (place, other) == (0, "cpu") { 2.0 } else { 1.0 }
+                },
+            );
+        runs.iter_mut().filter(|run| run.levels[1] == "write").for_each(|run| run.figures.clear());
+        let said = judge(&plan, &setting(), &runs);
+        let places = &said.matrices[0].rows[0].1;
+        assert!(places[0].is_none() && places[1].as_ref().is_some_and(|mark| mark.is_strong), "{places:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{DOMAINS, Setting, Side};
 use crate::harness::{Order, Run};
 use crate::published::{At, PublishedError, Result, Watch};
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
@@ -113,6 +114,10 @@ fn together(
         pace.over.store(true, Ordering::Relaxed);
         let joined: Vec<_> = working.into_iter().map(|one| one.map(ScopedJoinHandle::join)).collect();
         watched?;
+        if joined.iter().flatten().any(|one| matches!(one, Ok(Err(_)))) {
+            // Where a server has ended, how it did says more than a connection that was lost.
+            sides.iter().try_for_each(|side| side.server.pid().map(drop))?;
+        }
         let ended = |one: Option<std::thread::Result<_>>| match one {
             Some(Ok(done)) => Ok(Some(done?)),
             Some(Err(_)) => Err(PublishedError::wrong("a job ended badly")),
@@ -170,10 +175,17 @@ fn nap_until(until: Nanos, is_over: &dyn Fn() -> bool) {
 fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &evenkeel_os::Stop) -> Result<()> {
     let name = side.name;
     let mut set = |figure: &str, value: f64| run.set(&format!("{figure}@{name}"), value);
-    if done.span > Nanos::ZERO {
-        set("rate", done.amount as f64 / done.span.as_secs_f64());
-    }
     set("errors", done.errors as f64);
+    match done.span.as_secs_f64() {
+        span_s if span_s > 0.0 => set("rate", done.amount as f64 / span_s),
+        _ => {
+            let text = format!(
+                "{name}'s {} was so slow that it has no rate. Watch it for longer by --seconds.",
+                job.name
+            );
+            run.caveats.push(Caveat::new("stalled", Severity::Doubt, text));
+        }
+    }
     if stop.is_set() {
         return Ok(());
     }
