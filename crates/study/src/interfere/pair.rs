@@ -174,15 +174,13 @@ fn nap_until(until: Nanos, is_over: &dyn Fn() -> bool) {
 /// What a job came to, and whether its table is whole.
 fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &evenkeel_os::Stop) -> Result<()> {
     let name = side.name;
-    let mut set = |figure: &str, value: f64| run.set(&format!("{figure}@{name}"), value);
-    set("errors", done.errors as f64);
+    run.set(&format!("errors@{name}"), done.errors as f64);
     match done.span.as_secs_f64() {
-        span_s if span_s > 0.0 => set("rate", done.amount as f64 / span_s),
+        span_s if span_s > 0.0 => run.set(&format!("rate@{name}"), done.amount as f64 / span_s),
         _ => {
-            let text = format!(
-                "{name}'s {} was so slow that it has no rate. Watch it for longer by --seconds.",
-                job.name
-            );
+            let job = job.name;
+            let text =
+                format!("{name}'s {job} was so slow that it has no rate. Watch it longer by --seconds.");
             run.caveats.push(Caveat::new("stalled", Severity::Doubt, text));
         }
     }
@@ -190,7 +188,7 @@ fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &evenkeel_os::
         return Ok(());
     }
     let found = faults(&mut side.control(stop)?, job, (done.acknowledged, done.errors), &side.checksum)?;
-    set("faults", found.len() as f64);
+    run.set(&format!("faults@{name}"), found.len() as f64);
     let said: Vec<&String> = done.first_error.iter().chain(&found).collect();
     if let Some(first) = said.first() {
         run.notes.insert(format!("error@{name}"), (*first).clone());
