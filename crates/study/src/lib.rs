@@ -10,6 +10,7 @@ pub mod databases;
 pub mod forgotten;
 pub mod format;
 pub mod harness;
+pub mod interfere;
 pub mod profile;
 pub mod published;
 pub mod shares;

@@ -4,6 +4,7 @@
 //! Intervals are 95 % intervals by Student's t unless said otherwise. What one measurement cannot tell,
 //! such as its own spread, is `None` and never zero.
 
+mod blocks;
 mod mean;
 pub mod pooled;
 mod ratio;
@@ -11,6 +12,7 @@ mod special;
 mod spectrum;
 mod student;
 
+pub use blocks::{Compared, first_over_others, holm};
 pub use mean::{BATCHES, BatchMeans, ErrorBar, Estimate, Sample};
 pub use ratio::{Ratio, deviations_ratio, difference, fisher_quantile, paired_ratio, unpaired_ratio};
 pub(crate) use special::halved;

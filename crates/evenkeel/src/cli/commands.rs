@@ -2,8 +2,8 @@
 
 use super::{Cli, modes, whole_number};
 use crate::command::{
-    Session, cdr, compare, data, doctor, explain, export, guard, layout, load, man, profile, relayout,
-    report, runs, sandbox, sense, share, size, study, workload,
+    Session, cdr, compare, data, doctor, explain, export, guard, interfere, layout, load, man, profile,
+    relayout, report, runs, sandbox, sense, share, size, study, workload,
 };
 use crate::failure::WithHint;
 use crate::{arguments, out, signals};
@@ -39,6 +39,8 @@ pub enum Command {
     Cdr(cdr::Args),
     /// Run a study: one of your own from a file, or a published one, with its findings beside ours
     Study(study::Args),
+    /// Find who slows whom down: jobs in two domains, each alone and beside each job of the other
+    Interfere(interfere::Args),
     /// List the studies that were measured
     Runs(runs::Args),
     /// Compare two studies: is the second better, worse or the same?
@@ -119,6 +121,7 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Guard(args) => guard::run(&session, &args),
         Command::Share(args) => share::run(&session, &args),
         Command::Study(args) => study::run(&session, &args),
+        Command::Interfere(args) => interfere::run(&session, &args),
         Command::Runs(args) => runs::run(&session, &args),
         Command::Compare(args) => compare::run(&session, &args),
         Command::Size(args) => size::run(&session, &args),

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod explain;
 pub mod export;
 pub mod guard;
+pub mod interfere;
 pub mod layout;
 pub mod load;
 pub mod man;

@@ -5,7 +5,7 @@ use crate::export::Columns;
 use crate::format::distinct;
 use evenkeel_core::statistics::Estimate;
 use evenkeel_core::why::Verdict;
-use evenkeel_study::harness::{Cell, Finding, Reference, Run, Share};
+use evenkeel_study::harness::{Cell, Finding, Mark, Matrix, Reference, Run, Share};
 use evenkeel_study::store::Caveats;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,7 @@ pub fn results(view: &Published<'_>) -> Value {
         "findings": said.findings.iter().map(finding).collect::<Vec<_>>(),
         "verdicts": said.verdicts.iter().map(verdict).collect::<Vec<_>>(),
         "components": said.components.iter().map(component).collect::<Vec<_>>(),
+        "matrices": said.matrices.iter().map(matrix).collect::<Vec<_>>(),
         "references": said.references.iter().map(reference).collect::<Vec<_>>(),
         "sentences": said.sentences.iter().map(|(part, text)| json!({ "part": part, "text": text })).collect::<Vec<_>>(),
         "cells": view.cells.iter().map(cell).collect::<Vec<_>>(),
@@ -60,6 +61,21 @@ fn component(share: &Share) -> Value {
         "level": share.level, "deviation_ms": share.deviation.value, "low": low, "high": high,
         "share_percent": share.percent, "units": share.units,
     })
+}
+
+/// A line for each place: its row and column by name.
+fn matrix(matrix: &Matrix) -> Value {
+    let place = |row: &String, (column, mark): (&String, &Option<Mark>)| {
+        let Mark { number, is_strong } = mark.as_ref()?;
+        let (low, high) = number.interval.unzip();
+        Some(json!({
+            "row": row, "column": column, "name": number.name, "value": number.value, "low": low, "high": high, "named": is_strong,
+        }))
+    };
+    let row = |(row, places): &(String, Vec<Option<Mark>>)| -> Vec<Value> {
+        matrix.columns.iter().zip(places).filter_map(|of| place(row, of)).collect()
+    };
+    json!({ "part": matrix.part, "title": matrix.title, "places": matrix.rows.iter().flat_map(row).collect::<Vec<_>>() })
 }
 
 fn reference(reference: &Reference) -> Value {

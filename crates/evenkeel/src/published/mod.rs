@@ -7,7 +7,7 @@ mod table;
 
 pub use json::results;
 pub use json::{cells as cells_csv, runs as runs_csv};
-pub use table::{plus_minus, share_words, shown, study as table};
+pub use table::{number_words, plus_minus, share_words, shown, study as table};
 
 use evenkeel_core::statistics::Estimate;
 use evenkeel_study::harness::{Cell, Figure, Judgement, Part, Plan, Run, cells};

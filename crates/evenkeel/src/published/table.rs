@@ -4,7 +4,7 @@ use super::{Published, hosts, of_host};
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines, paint, wrap};
 use evenkeel_core::statistics::Estimate;
-use evenkeel_study::harness::{Cell, Figure, Part, Share};
+use evenkeel_study::harness::{Cell, Figure, Mark, Matrix, Number, Part, Share};
 
 /// Longest line of prose, however wide the terminal.
 const PROSE: usize = 100;
@@ -16,7 +16,9 @@ pub fn study(view: &Published<'_>, look: Look) -> String {
     let said = &view.said;
     let line = |text: &str, indent| wrap(text, width, indent) + "\n";
     let mut out = paint(&wrap(&said.headline, width, 0), Ink::Strong, look.colour) + "\n";
-    out += &line(&format!("Published ({}): {}", said.source, said.published), 0);
+    if !said.published.is_empty() {
+        out += &line(&format!("Published ({}): {}", said.source, said.published), 0);
+    }
     out += &line(&said.setting, 0);
     if !said.verdicts.is_empty() {
         out += "\nWhy\n";
@@ -69,7 +71,34 @@ fn of_part(view: &Published<'_>, part: &Part, look: Look, width: usize) -> Strin
     let title = paint(&part.title, Ink::Strong, look.colour);
     let references: String =
         view.references_of(part).map(|text| format!("{}\n", wrap(&text, width, 2))).collect();
-    format!("\n{title}\n{sentences}{}{references}", grid(part, &cells, &figures, look))
+    let matrices = view.said.matrices.iter().filter(|matrix| matrix.part == part.name);
+    let matrices: String = matrices.map(|of| format!("\n{}", matrix(of, look))).collect();
+    // The cells are on the page, where there is room for them.
+    let figures = if matrices.is_empty() { grid(part, &cells, &figures, look) } else { matrices };
+    format!("\n{title}\n{sentences}{figures}{references}")
+}
+
+fn matrix(of: &Matrix, look: Look) -> String {
+    let place = |row: &(String, Vec<Option<Mark>>), at: usize| match &row.1[at] {
+        Some(mark) => {
+            Place::new(number_words(&mark.number), if mark.is_strong { Ink::Strong } else { Ink::Plain })
+        }
+        None => Place::new("-", Ink::Soft),
+    };
+    let mut columns = vec![GridColumn::of(&of.rows, [&of.title, ""], false, 0, |row| row.0.clone())];
+    columns.extend(
+        (of.columns.iter().enumerate())
+            .map(|(at, name)| GridColumn::of(&of.rows, [name, ""], true, 0, |row| place(row, at))),
+    );
+    lines(columns, &[], look)
+}
+
+/// `1.90 (1.71 to 2.12)`.
+pub fn number_words(number: &Number) -> String {
+    let text = |value: f64| format::significant(value, 3);
+    let within =
+        number.interval.map_or_else(String::new, |(low, high)| format!(" ({} to {})", text(low), text(high)));
+    format!("{}{within}", text(number.value))
 }
 
 fn grid(part: &Part, cells: &[&Cell<'_>], figures: &[&'static Figure], look: Look) -> String {

@@ -14,6 +14,7 @@ mod domain;
 mod elsewhere;
 mod guard;
 mod house;
+mod interfere;
 mod knee;
 mod layout;
 #[path = "../../../../tests/left_out.rs"]

@@ -23,6 +23,8 @@ pub struct Judgement {
     pub verdicts: Vec<Verdict>,
     /// What makes runs differ, level by level.
     pub components: Vec<Share>,
+    /// What each row is by each column, where that says more than a line for each cell.
+    pub matrices: Vec<Matrix>,
     /// Further sentences, by the name of the part that they are about.
     pub sentences: Vec<(String, String)>,
     /// Doubts about the whole and about single runs.
@@ -33,6 +35,22 @@ pub struct Judgement {
     pub references: Vec<Reference>,
     /// Levels worth a line in a chart: part, figure, value, and what it is.
     pub guides: Vec<(String, &'static str, f64, String)>,
+}
+
+/// A table of a part: its columns by name, and its rows by name with a place for each column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    pub part: String,
+    pub title: String,
+    pub columns: Vec<String>,
+    pub rows: Vec<(String, Vec<Option<Mark>>)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    pub number: Number,
+    /// Whether it is among those that matter.
+    pub is_strong: bool,
 }
 
 /// What one level makes of the variance of a run.

@@ -8,10 +8,10 @@ use super::legend::{Text, legend, swatch};
 use super::page::{self, figure};
 use super::sections::{evidence, field, head, list, section, table, unbroken};
 use crate::format;
-use crate::published::{Published, against, hosts, share_words, shown};
+use crate::published::{Published, against, hosts, number_words, share_words, shown};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::why::Verdict;
-use evenkeel_study::harness::{Cell, Figure, Finding, Part};
+use evenkeel_study::harness::{Cell, Figure, Finding, Mark, Matrix, Part};
 use plots::Line;
 
 pub fn html(view: &Published<'_>) -> String {
@@ -33,15 +33,21 @@ pub fn headline(view: &Published<'_>) -> String {
         .filter_map(|part| Some((part, &last(part)?.1)))
         .map(|(part, text)| format!("<p><b>{}.</b> {}</p>", Text(&part.title), Text(text)))
         .collect();
+    let published = match said.published {
+        "" => String::new(),
+        text => format!(
+            "<div class=\"variant s5\"><h2>Published</h2><p>{}</p><p class=\"words\">{}</p></div>\n",
+            Text(text),
+            Text(said.source)
+        ),
+    };
     format!(
         "<header class=\"head\">\n<h1>{}</h1>\n<p class=\"setting\">{}  ·  {}</p>\n\
-         <div class=\"variants\"><div class=\"variant s5\"><h2>Published</h2><p>{}</p><p class=\"words\">{}</p></div>\n\
+         <div class=\"variants\">{published}\
          <div class=\"variant s0\"><h2>Here</h2>{here}<p class=\"words\">{}</p></div></div>\n</header>\n",
         Text(&unbroken(&said.headline)),
         Text(&said.setting),
         Text(&format::date(view.plan.created_unix_s)),
-        Text(said.published),
-        Text(said.source),
         Text(&said.rule)
     )
 }
@@ -116,8 +122,29 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let grid = format!("<div class=\"grid\">\n{half}<div hidden></div></div>\n");
     let references: String = view.references_of(part).map(|text| words(&text)).collect();
     let table = table_of(view, part, &cells, &lines);
-    let inner = format!("{sentences}{references}{table}{legend}{wide}{grid}");
+    let matrices = view.said.matrices.iter().filter(|matrix| matrix.part == part.name);
+    let matrices: String = matrices.map(matrix).collect();
+    let inner = format!("{sentences}{references}{matrices}{table}{legend}{wide}{grid}");
     section(&part.name, &format::capital(&part.title), &part.about, &inner)
+}
+
+/// Rows by columns; what matters is bold.
+fn matrix(of: &Matrix) -> String {
+    let place = |mark: &Option<Mark>| match mark {
+        Some(mark) if mark.is_strong => format!("<td><b>{}</b></td>", Text(&number_words(&mark.number))),
+        Some(mark) => field(&number_words(&mark.number)),
+        None => "<td class=\"absent\">-</td>".to_owned(),
+    };
+    let row = |(name, places): &(String, Vec<Option<Mark>>)| {
+        let places: String = places.iter().map(place).collect();
+        format!("<tr><th scope=\"row\" class=\"text\">{}</th>{places}</tr>\n", Text(name))
+    };
+    let heads: String = [String::new()].iter().chain(&of.columns).map(|name| head(name, "")).collect();
+    let body = format!("<tbody>{}</tbody>", of.rows.iter().map(row).collect::<String>());
+    format!(
+        "<div class=\"card\" style=\"margin-top:20px\">{}</div>",
+        table(&format::capital(&of.title), &heads, &body)
+    )
 }
 
 fn table_of(view: &Published<'_>, part: &Part, cells: &[&Cell<'_>], lines: &[Line<'_, '_>]) -> String {

@@ -1,0 +1,81 @@
+//! Jobs side by side on real private servers: measured, killed, gone on with, and nothing left behind.
+
+use crate::cli::{await_no_server, eventually, kill, refused, unread, words};
+use crate::sandbox::done;
+use crate::study::seen_by_all;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Two runs of each of eight pairs with something to do.
+const TINY: &str =
+    "-q interfere --jobs read,load --jobs write,cpu --repeats 2 --seconds 1 --rows 1000 --json --name tiny";
+
+fn left(home: &Path, folder: &str) -> usize {
+    home.join(folder).read_dir().map_or(0, Iterator::count)
+}
+
+/// Processes that spin for a study in this home; they are found by their folder, since their command line is everybody's.
+fn spinning() -> usize {
+    let is_one = |pid: &str| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains("while :; do :; done")
+    };
+    let all = fs::read_dir("/proc").expect("processes");
+    all.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_one)).count()
+}
+
+#[test]
+fn a_study_that_is_killed_leaves_nothing_goes_on_and_has_a_matrix_of_all_pairs() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let (runs, before) = (home.path().join("runs/tiny/runs"), spinning());
+    let study = unread(home.path(), &words(TINY));
+    let whole = |path: &Path| path.join("run.json").exists();
+    let made = || runs.read_dir().map_or(0, |all| all.flatten().filter(|run| whole(&run.path())).count());
+    eventually("a run", || made() > 3);
+    eventually("a job that spins", || spinning() > before);
+    kill(study);
+    await_no_server(home.path());
+    eventually("the end of what spins", || spinning() <= before);
+
+    let results = done(home.path(), &["-q", "study", "--resume", "last", "--json"]);
+    let results: Value = serde_json::from_str(&results).expect("JSON");
+    assert_eq!((left(home.path(), "sandboxes"), left(home.path(), "scratch")), (0, 0), "a server stayed");
+    let places = |at: usize| results["matrices"][at]["places"].as_array().map_or(0, Vec::len);
+    assert_eq!((places(0), places(1), places(2)), (4, 4, 4), "{:#}", results["matrices"]);
+    for cell in results["cells"].as_array().expect("cells") {
+        for name in ["a", "b"] {
+            let job = cell[name].as_str().expect("a job");
+            let figure = |figure: &str| cell["figures"][format!("{figure}@{name}")]["mean"].as_f64();
+            assert_eq!(figure("rate").is_some_and(|rate| rate > 0.0), job != "alone", "{cell:#}");
+            let checked = !["alone", "cpu"].contains(&job);
+            assert_eq!(
+                (figure("errors"), figure("faults")),
+                (checked.then_some(0.0), checked.then_some(0.0))
+            );
+        }
+    }
+    let last = results["sentences"].as_array().and_then(|all| all.last()).expect("a sentence");
+    assert!(last["text"].as_str().is_some_and(|text| text.starts_with("No error and no loss")), "{last}");
+    seen_by_all(home.path(), &results, "interfere", "study,part,a,b,figure,runs");
+    let page = fs::read_to_string(home.path().join("runs/tiny/report.html")).expect("a page");
+    assert!(page.contains("Times slower in a") && !page.contains("<h2>Published"), "{page}");
+}
+
+#[test]
+fn a_domain_that_cannot_be_and_a_job_that_is_not_there_are_refused_before_anything_starts() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    for (line, expected) in [
+        ("interfere --jobs raed", "did you mean read"),
+        ("interfere --at memory=lots --at host", "any of cpus=0-1"),
+        ("interfere --at host", "give --at twice"),
+        ("interfere --name last", "not a name for a study"),
+    ] {
+        let text = refused(home.path(), &words(line));
+        assert!(text.contains(expected), "{line}: {text}");
+    }
+    assert_eq!((left(home.path(), "runs"), left(home.path(), "sandboxes")), (0, 0));
+    let text = refused(home.path(), &words("-q interfere --at cpus=700 --at host --jobs cpu --repeats 1"));
+    assert!(text.contains("this machine has CPUs"), "{text}");
+    assert_eq!((left(home.path(), "runs"), left(home.path(), "sandboxes")), (0, 0), "something stayed");
+}

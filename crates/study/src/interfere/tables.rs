@@ -1,0 +1,139 @@
+//! The tables of the jobs, filled from a seed; and whether they are whole afterwards.
+//!
+//! A table of events as physicists keep them (TAG): run, event number, time, 60 numeric columns, two indexes.
+
+use super::jobs::Job;
+use crate::published::Result;
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_site::server::Control;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+pub const TAG: &str = "tag";
+pub const LOADED: &str = "loaded";
+pub const WRITTEN: &str = "written";
+
+const COLUMNS: usize = 60;
+/// Rows of a run, which is what one LOAD DATA sends.
+pub const BLOCK_ROWS: u64 = 500;
+
+/// The rows of one run as text, without its number.
+#[derive(Clone)]
+pub struct Block(Arc<str>);
+
+impl Block {
+    pub fn of(seed: Seed) -> Self {
+        let mut random = Random::new(seed);
+        let mut text = String::new();
+        for event in 0..BLOCK_ROWS {
+            let _ = write!(text, "{event}\t{}", random.uniform(0, 9_999_999));
+            for _ in 0..COLUMNS {
+                let _ = write!(text, "\t{}.{:02}", random.uniform(0, 999), random.uniform(0, 99));
+            }
+            text.push('\n');
+        }
+        Self(text.into())
+    }
+
+    pub fn text(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    pub fn rows(&self) -> u64 {
+        BLOCK_ROWS
+    }
+
+    /// Run and event of a row of the table, counted from 0.
+    pub fn key(&self, row: u64) -> (u64, u64) {
+        (1 + row / BLOCK_ROWS, row % BLOCK_ROWS)
+    }
+
+    pub fn load_into(&self, table: &str, run: u64) -> String {
+        let columns = columns("");
+        format!("LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} (event, time{columns}) SET run = {run}")
+    }
+}
+
+fn columns(of: &str) -> String {
+    (1..=COLUMNS).fold(String::new(), |mut text, number| {
+        let _ = write!(text, ", c{number:02}{of}");
+        text
+    })
+}
+
+/// Makes all tables and fills the one that is read; its checksum.
+pub fn make(control: &mut Control, rows: u64, seed: Seed, goes_on: &dyn Fn() -> bool) -> Result<String> {
+    for table in [TAG, LOADED] {
+        control.exec(&format!(
+            "CREATE TABLE {table} (run INT NOT NULL, event INT NOT NULL, time INT NOT NULL{}, \
+             PRIMARY KEY (run, event), KEY (time)) ENGINE=InnoDB",
+            columns(" FLOAT NOT NULL")
+        ))?;
+    }
+    control.exec(&format!(
+        "CREATE TABLE {WRITTEN} (id INT AUTO_INCREMENT PRIMARY KEY, run INT NOT NULL, value DOUBLE NOT NULL, KEY (run)) ENGINE=InnoDB"
+    ))?;
+    for run in (1..=rows / BLOCK_ROWS).take_while(|_| goes_on()) {
+        let block = Block::of(seed.numbered(run));
+        control.load_data_local(&block.load_into(TAG, run), block.text())?;
+    }
+    control.query(&format!("ANALYZE TABLE {TAG}"))?;
+    checksum(control)
+}
+
+fn checksum(control: &mut Control) -> Result<String> {
+    let rows = control.query(&format!("CHECKSUM TABLE {TAG}"))?;
+    let value = rows.rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
+    Ok(value.unwrap_or_default())
+}
+
+/// Takes away what the job of an earlier run left.
+pub fn ready(control: &mut Control, job: &Job) -> Result<()> {
+    if job.is_client() && !job.only_reads() {
+        control.exec(&format!("TRUNCATE TABLE {}", job.table))?;
+    }
+    Ok(())
+}
+
+/// What is wrong with the table of a job after it: `acknowledged` rows were committed, and those of `errors` statements may be.
+pub fn faults(
+    control: &mut Control,
+    job: &Job,
+    (acknowledged, errors): (u64, u64),
+    before: &str,
+) -> Result<Vec<String>> {
+    let (table, mut found) = (job.table, Vec::new());
+    let checked = control.query(&format!("CHECK TABLE {table}"))?;
+    let last = checked.rows.last().and_then(|row| row.last().cloned().flatten()).unwrap_or_default();
+    if last != "OK" {
+        found.push(format!("CHECK TABLE {table}: {last}"));
+    }
+    if job.only_reads() {
+        if checksum(control)? != before {
+            found.push(format!("the checksum of {table} changed, which nobody wrote to"));
+        }
+        return Ok(found);
+    }
+    let rows = control.query_value(&format!("SELECT COUNT(*) FROM {table}"))?;
+    let rows: u64 = rows.and_then(|rows| rows.parse().ok()).unwrap_or_default();
+    let most = acknowledged + errors * BLOCK_ROWS;
+    if !(acknowledged..=most).contains(&rows) {
+        found.push(format!("{table} has {rows} rows, and {acknowledged} were committed"));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_from_the_seed_and_have_every_column() {
+        let (block, same, other) = (Block::of(Seed(1)), Block::of(Seed(1)), Block::of(Seed(2)));
+        assert!(block.text() == same.text() && block.text() != other.text());
+        let text = String::from_utf8(block.text().to_vec()).unwrap();
+        assert!(text.lines().count() as u64 == BLOCK_ROWS);
+        assert!(text.lines().all(|line| line.split('\t').count() == 2 + COLUMNS));
+        assert_eq!((block.key(0), block.key(BLOCK_ROWS)), ((1, 0), (2, 0)));
+    }
+}
