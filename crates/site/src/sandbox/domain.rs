@@ -8,6 +8,7 @@ use evenkeel_sense::cpu::CpuOf;
 use evenkeel_sense::machine::Machine;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// Parts that are left out limit nothing: the default is the machine as it is.
@@ -66,7 +67,8 @@ pub struct DomainError(String);
 /// Lowest CPU quota: the kernel's is 1 ms of 100 ms.
 const QUOTA_MIN: f64 = 0.01;
 const MEMORY_MIN: u64 = 16 << 20;
-const NET_MIN: u64 = 64 << 10;
+/// From a slow line to more than any network.
+const NET: RangeInclusive<u64> = 64 << 10..=1 << 40;
 
 impl Domain {
     /// Each part with its key, as it is written.
@@ -226,7 +228,8 @@ impl Domain {
             }
             "net" if value.is_empty() => self.net = Some(Net::default()),
             "net" => {
-                let rate = of_bytes(value, NET_MIN)
+                let rate = bytes(value)
+                    .filter(|rate| NET.contains(rate))
                     .ok_or_else(|| like("net, or net=20M (bytes per second), 64K or more"))?;
                 self.net = Some(Net { bytes_per_s: Some(rate) });
             }
@@ -285,6 +288,7 @@ mod tests {
             ("file-disk=1G:ntfs", "20G:btrfs"),
             ("file-disk=99999999999999999T", "20G:xfs"),
             ("net=x", "net=20M"),
+            ("net=9999999T", "net=20M"),
             ("net,net=20M", "net stands twice"),
             ("host,net", "\"host\" is no part"),
             ("", "write host"),

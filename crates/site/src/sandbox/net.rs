@@ -28,6 +28,8 @@ const FRAME: (u64, u64) = (1514, 1448);
 const TRIED: Duration = Duration::from_millis(400);
 const WARM_UP: Duration = Duration::from_millis(100);
 const TRIES: usize = 3;
+/// Without any data.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes a member away, and the bridge with the last one: of us, of the janitor and of `clean`.
 pub(super) const REMOVE: &str = r#"
@@ -149,7 +151,7 @@ impl Network {
         let listener =
             std::thread::spawn(move || enter_network(&file).and_then(|()| TcpListener::bind((address, 0))));
         let listener = listener.join().unwrap_or_else(|_| Err(io::Error::other("a thread ended")))?;
-        let outside = TcpStream::connect(listener.local_addr()?)?;
+        let outside = TcpStream::connect_timeout(&listener.local_addr()?, PATIENCE)?;
         let inside = listener.accept()?.0;
         let (from, to) = if is_out { (inside, outside) } else { (outside, inside) };
         std::thread::scope(|scope| {
@@ -174,7 +176,7 @@ fn send(mut to: &TcpStream) {
 }
 
 fn received(mut from: &TcpStream) -> io::Result<f64> {
-    from.set_read_timeout(Some(Duration::from_secs(5)))?;
+    from.set_read_timeout(Some(PATIENCE))?;
     let (mut piece, mut bytes) = (vec![0; 64 << 10], 0);
     let begun = monotonic();
     let mut counted = begun;
