@@ -3,7 +3,6 @@
 
 use super::CpuSet;
 use super::config::bytes;
-use super::proof::DiskLimit;
 use evenkeel_sense::cpu::CpuOf;
 use evenkeel_sense::machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -26,6 +25,43 @@ pub struct Domain {
     pub disk: DiskLimit,
     pub file_disk: Option<FileDisk>,
     pub net: Option<Net>,
+}
+
+/// What a disk gives at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskLimit {
+    pub iops: Option<u64>,
+    pub bytes_per_s: Option<u64>,
+}
+
+impl DiskLimit {
+    /// What a disk gives at least, in I/Os and bytes per second: with less, the proof that it is held back would take minutes, and
+    /// the start of the server too.
+    pub const IOPS_MIN: u64 = 10;
+    pub const BYTES_MIN: u64 = 256 << 10;
+
+    /// Whether it limits nothing.
+    pub fn is_none(self) -> bool {
+        self == Self::default()
+    }
+
+    /// I/Os of this size per second that it lets through; the smaller of both limits holds.
+    pub(in crate::sandbox) fn expected(self, bytes: u64) -> f64 {
+        let by_bytes = self.bytes_per_s.map(|limit| limit as f64 / bytes as f64);
+        let by_count = self.iops.map(|limit| limit as f64);
+        by_bytes.into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
+    }
+}
+
+impl fmt::Display for DiskLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.iops, self.bytes_per_s) {
+            (None, None) => f.write_str("no limit"),
+            (Some(iops), None) => write!(f, "{iops} I/Os per second"),
+            (None, Some(bytes)) => write!(f, "{bytes} bytes per second"),
+            (Some(iops), Some(bytes)) => write!(f, "{iops} I/Os and {bytes} bytes per second"),
+        }
+    }
 }
 
 /// The data directory is on a file system of its own, inside a file.

@@ -30,12 +30,12 @@ mod startup;
 
 pub use binary::check_server;
 pub use cgroup::{Cgroup, Limited, try_limit};
-pub use domain::{Domain, DomainError, FileDisk, FileSystem, Net};
+pub use domain::{DiskLimit, Domain, DomainError, FileDisk, FileSystem, Net};
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;
 pub use lifecycle::Sandbox;
 pub use paths::default_home;
-pub use proof::{DiskLimit, try_disk};
+pub use proof::try_disk;
 pub use record::ProcessId;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
 use std::collections::BTreeMap;

@@ -7,7 +7,8 @@ use super::diagnosis::last_lines;
 use super::lifecycle::Sandbox;
 use super::paths::{Paths, all};
 use super::record::{Record, server_with};
-use super::{Domain, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
+use super::startup::sweep;
+use super::{Domain, Lifetime, SandboxError, SandboxEvent, SandboxSpec, net};
 use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -226,13 +227,6 @@ fn remove(home: &Path, name: &str) -> Result<Cleaned, SandboxError> {
     drop(lock);
     let _ = paths.dir.parent().map(fs::remove_dir);
     Ok(Cleaned { name: name.into(), bytes })
-}
-
-/// Removes what a killed evenkeel, and its janitor, have left of a sandbox that nobody uses: groups, mount and network.
-pub(super) fn sweep(paths: &Paths) -> Result<(), SandboxError> {
-    drop(Groups::left(&paths.group_prefix()));
-    net::remove(&net::name(paths.hash()));
-    image::unmount_all(paths)
 }
 
 /// Bytes that the files below a directory take; files that vanish meanwhile count as nothing.

@@ -3,9 +3,10 @@
 use super::cgroup::Groups;
 use super::diagnosis::{Log, diagnose, hopeless};
 use super::error::Failure;
+use super::paths::Paths;
 use super::record::ProcessId;
 use super::server::Server;
-use super::{SandboxError, net};
+use super::{SandboxError, image, net};
 use crate::Survivor;
 use crate::server::{Control, Target, TargetError};
 use evenkeel_os::Stop;
@@ -181,6 +182,13 @@ impl Janitor {
     pub(super) fn dismiss(self) {
         self.0.dismiss();
     }
+}
+
+/// Removes what a killed evenkeel, and its janitor, have left of a sandbox that nobody uses: groups, mount and network.
+pub(super) fn sweep(paths: &Paths) -> Result<(), SandboxError> {
+    drop(Groups::left(&paths.group_prefix()));
+    net::remove(&net::name(paths.hash()));
+    image::unmount_all(paths)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the runs come to: slowdowns with their intervals, which of them are named, and why they are.
 
 use super::jobs::{ALONE, Job};
-use super::{DOMAINS, PART, Setting};
+use super::setting::{DOMAINS, PART, Setting};
 use crate::format::{counted, significant};
 use crate::harness::{Cell, Judgement, Mark, Matrix, Number, Part, Plan, Run, cell, cells, doubts, of_runs};
 use evenkeel_core::statistics::{Compared, Estimate, Ratio, first_over_others, holm};

@@ -1,22 +1,72 @@
 //! Two jobs side by side for a while, each in its domain, and what each came to.
 
 use super::jobs::{CPU, Client, DISK, Job, Processes};
-use super::tables::{Block, faults, ready};
-use super::{DOMAINS, Setting, Side};
-use crate::harness::{Order, Run};
-use crate::published::{At, PublishedError, Result, Watch};
+use super::setting::{DOMAINS, Setting};
+use super::tables::{self, BLOCK_ROWS, Block, checksum};
+use crate::harness::{Event, Notify, Order, Run};
+use crate::published::{At, PrivateServer, PublishedError, Result, Watch};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
+use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
-use evenkeel_sense::disk::{DeviceIo, ProcessIo};
+use evenkeel_sense::cpu::CpuSet;
+use evenkeel_sense::disk::{Device, DeviceIo, ProcessIo};
 use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_sense::{CpuOf, CpuReading, CpuUse};
-use evenkeel_site::server::TargetError;
+use evenkeel_site::sandbox::SandboxSpec;
+use evenkeel_site::server::{Control, Target, TargetError};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{ScopedJoinHandle, sleep};
 use std::time::Duration;
+
+/// The buffer pool has this part of a domain's memory.
+const POOL_PART: u64 = 2;
+
+/// The server of a domain, with the tables of all jobs.
+pub struct Side {
+    name: &'static str,
+    server: PrivateServer,
+    target: Target,
+    /// What jobs of the domain may run on.
+    cpus: CpuSet,
+    has_own_cpus: bool,
+    /// The disk that holds its data; `None` where it is none.
+    disk: Option<(u32, u32)>,
+    /// Of the table that is only read.
+    checksum: String,
+}
+
+impl Side {
+    pub(super) fn up(at: &At<'_, Setting>, place: usize, tell: Notify<'_>) -> Result<Self> {
+        let (name, stop) = (DOMAINS[place], at.workplace.stop);
+        let domain = at.setting.domains[place].clone();
+        let spec = SandboxSpec {
+            name: format!("{}-{name}", at.plan.private_name()),
+            home: at.workplace.home.to_owned(),
+            settings: domain.memory.map(pool).into_iter().collect(),
+            domain,
+            ..SandboxSpec::default()
+        };
+        tell(Event::Step(format!("starting the server of domain {name}, with {} rows", at.setting.rows)));
+        let server = PrivateServer::up(&at.workplace, &spec)?;
+        let target = server.emptied("interfere", stop)?;
+        let mut control = Control::connect_until(&target, stop)?;
+        let checksum = tables::make(&mut control, at.setting.rows, Seed(at.plan.seed), &|| !stop.is_set())?;
+        let disk = Device::of_path(server.sandbox.dir()).map(|device| device.whole());
+        let (has_own_cpus, all) = (spec.domain.cpus.is_some(), CpuOf::Host.cpus().unwrap_or_default());
+        Ok(Self { name, server, target, cpus: spec.domain.cpus.unwrap_or(all), has_own_cpus, disk, checksum })
+    }
+
+    fn control(&self, stop: &Stop) -> Result<Control> {
+        Ok(Control::connect_until(&self.target, stop)?)
+    }
+}
+
+fn pool(memory: u64) -> (String, String) {
+    ("innodb_buffer_pool_size".to_owned(), (memory / POOL_PART).to_string())
+}
 
 /// Both jobs go on for so long before anything is counted.
 pub const WARM_UP: Nanos = Nanos::from_millis(300);
@@ -172,7 +222,7 @@ fn nap_until(until: Nanos, is_over: &dyn Fn() -> bool) {
 }
 
 /// What a job came to, and whether its table is whole.
-fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &evenkeel_os::Stop) -> Result<()> {
+fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &Stop) -> Result<()> {
     let name = side.name;
     run.set(&format!("errors@{name}"), done.errors as f64);
     match done.span.as_secs_f64() {
@@ -257,4 +307,40 @@ fn watched(
         run.set("disk_percent", 100.0 * io.busy.as_secs_f64() / over_s);
     }
     Ok(())
+}
+
+/// Takes away what the job of an earlier run left.
+fn ready(control: &mut Control, job: &Job) -> Result<()> {
+    if job.is_client() && !job.only_reads() {
+        control.exec(&format!("TRUNCATE TABLE {}", job.table))?;
+    }
+    Ok(())
+}
+
+/// What is wrong with the table of a job after it: `acknowledged` rows were committed, and those of `errors` statements may be.
+fn faults(
+    control: &mut Control,
+    job: &Job,
+    (acknowledged, errors): (u64, u64),
+    before: &str,
+) -> Result<Vec<String>> {
+    let (table, mut found) = (job.table, Vec::new());
+    let checked = control.query(&format!("CHECK TABLE {table}"))?;
+    let last = checked.rows.last().and_then(|row| row.last().cloned().flatten()).unwrap_or_default();
+    if last != "OK" {
+        found.push(format!("CHECK TABLE {table}: {last}"));
+    }
+    if job.only_reads() {
+        if checksum(control)? != before {
+            found.push(format!("the checksum of {table} changed, which nobody wrote to"));
+        }
+        return Ok(found);
+    }
+    let rows = control.query_value(&format!("SELECT COUNT(*) FROM {table}"))?;
+    let rows: u64 = rows.and_then(|rows| rows.parse().ok()).unwrap_or_default();
+    let most = acknowledged + errors * BLOCK_ROWS;
+    if !(acknowledged..=most).contains(&rows) {
+        found.push(format!("{table} has {rows} rows, and {acknowledged} were committed"));
+    }
+    Ok(found)
 }

@@ -2,7 +2,6 @@
 //!
 //! A table of events as physicists keep them (TAG): run, event number, time, 60 numeric columns, two indexes.
 
-use super::jobs::Job;
 use crate::published::Result;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_site::server::Control;
@@ -81,46 +80,10 @@ pub fn make(control: &mut Control, rows: u64, seed: Seed, goes_on: &dyn Fn() -> 
     checksum(control)
 }
 
-fn checksum(control: &mut Control) -> Result<String> {
+pub fn checksum(control: &mut Control) -> Result<String> {
     let rows = control.query(&format!("CHECKSUM TABLE {TAG}"))?;
     let value = rows.rows.into_iter().next().and_then(|row| row.into_iter().nth(1).flatten());
     Ok(value.unwrap_or_default())
-}
-
-/// Takes away what the job of an earlier run left.
-pub fn ready(control: &mut Control, job: &Job) -> Result<()> {
-    if job.is_client() && !job.only_reads() {
-        control.exec(&format!("TRUNCATE TABLE {}", job.table))?;
-    }
-    Ok(())
-}
-
-/// What is wrong with the table of a job after it: `acknowledged` rows were committed, and those of `errors` statements may be.
-pub fn faults(
-    control: &mut Control,
-    job: &Job,
-    (acknowledged, errors): (u64, u64),
-    before: &str,
-) -> Result<Vec<String>> {
-    let (table, mut found) = (job.table, Vec::new());
-    let checked = control.query(&format!("CHECK TABLE {table}"))?;
-    let last = checked.rows.last().and_then(|row| row.last().cloned().flatten()).unwrap_or_default();
-    if last != "OK" {
-        found.push(format!("CHECK TABLE {table}: {last}"));
-    }
-    if job.only_reads() {
-        if checksum(control)? != before {
-            found.push(format!("the checksum of {table} changed, which nobody wrote to"));
-        }
-        return Ok(found);
-    }
-    let rows = control.query_value(&format!("SELECT COUNT(*) FROM {table}"))?;
-    let rows: u64 = rows.and_then(|rows| rows.parse().ok()).unwrap_or_default();
-    let most = acknowledged + errors * BLOCK_ROWS;
-    if !(acknowledged..=most).contains(&rows) {
-        found.push(format!("{table} has {rows} rows, and {acknowledged} were committed"));
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

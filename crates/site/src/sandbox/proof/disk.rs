@@ -5,6 +5,7 @@
 
 use crate::sandbox::SandboxError;
 use crate::sandbox::cgroup::{self, Cgroup};
+use crate::sandbox::domain::DiskLimit;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::monotonic;
 use evenkeel_sense::disk::Device;
@@ -12,7 +13,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::{fmt, fs, io};
+use std::{fs, io};
 
 /// Bytes of the file that is read.
 const FILE_BYTES: u64 = 64 << 20;
@@ -177,42 +178,6 @@ fn judge(expected: f64, free: f64, held: f64) -> Result<(), String> {
 //
 // A control group of version 1 (blkio) or 2 (io) holds the server's I/Os back. That it does is proved before the first server runs
 // under it, since it may do nothing at all: on a device that the kernel does not throttle, or where the disk is slower by itself.
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct DiskLimit {
-    pub iops: Option<u64>,
-    pub bytes_per_s: Option<u64>,
-}
-
-impl DiskLimit {
-    /// What a disk gives at least, in I/Os and bytes per second: with less, the proof that it is held back would take minutes, and
-    /// the start of the server too.
-    pub const IOPS_MIN: u64 = 10;
-    pub const BYTES_MIN: u64 = 256 << 10;
-
-    /// Whether it limits nothing.
-    pub fn is_none(self) -> bool {
-        self == Self::default()
-    }
-
-    /// I/Os of this size per second that it lets through; the smaller of both limits holds.
-    pub(in crate::sandbox) fn expected(self, bytes: u64) -> f64 {
-        let by_bytes = self.bytes_per_s.map(|limit| limit as f64 / bytes as f64);
-        let by_count = self.iops.map(|limit| limit as f64);
-        by_bytes.into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
-    }
-}
-
-impl fmt::Display for DiskLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.iops, self.bytes_per_s) {
-            (None, None) => f.write_str("no limit"),
-            (Some(iops), None) => write!(f, "{iops} I/Os per second"),
-            (None, Some(bytes)) => write!(f, "{bytes} bytes per second"),
-            (Some(iops), Some(bytes)) => write!(f, "{iops} I/Os and {bytes} bytes per second"),
-        }
-    }
-}
 
 /// The words of a refusal.
 fn refused(limit: DiskLimit, reason: impl Into<String>) -> SandboxError {

@@ -7,7 +7,7 @@ mod memory;
 
 use super::cgroup::Groups;
 use super::{CpuSet, Domain, Events, SandboxError, SandboxEvent};
-pub use disk::{DiskLimit, try_disk};
+pub use disk::try_disk;
 pub(super) use disk::{prove as prove_disk, set as set_disk};
 use evenkeel_os::Birth;
 use evenkeel_os::cpu::Affinity;
