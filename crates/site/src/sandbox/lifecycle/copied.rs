@@ -91,6 +91,24 @@ fn ends(paths: &Paths, record: &Record, id: ProcessId, (stop, events): (&Stop, E
     false
 }
 
+/// Data are where they were made: on a file disk of this size and kind, or in none.
+pub(super) fn check_file_disk(
+    paths: &Paths,
+    record: &Record,
+    spec: &SandboxSpec,
+) -> Result<(), SandboxError> {
+    let refuse = |reason| Err(SandboxError::FileDisk { name: paths.name.clone(), reason });
+    match (record.domain.file_disk, spec.domain.file_disk) {
+        (Some(made), wanted) if paths.image().exists() && wanted != Some(made) => {
+            refuse(format!("has its data on a file disk: start it with file-disk={made}"))
+        }
+        (_, Some(_)) if !paths.image().exists() && paths.data().exists() => {
+            refuse("has its data in no file disk".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,9 +17,8 @@ use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, 
 use crate::sandbox::startup::{Janitor, Startup, sweep};
 use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use crate::server::ServerVersion;
-use copied::{copy_data, load_stopped, password};
+use copied::{check_file_disk, copy_data, load_stopped, password};
 use evenkeel_os::Stop;
-use place::check_file_disk;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

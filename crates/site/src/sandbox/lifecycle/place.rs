@@ -4,10 +4,9 @@
 use super::Sandbox;
 use crate::sandbox::cgroup::Groups;
 use crate::sandbox::net::Network;
-use crate::sandbox::paths::Paths;
-use crate::sandbox::record::{ProcessId, Record};
+use crate::sandbox::record::ProcessId;
 use crate::sandbox::startup::Janitor;
-use crate::sandbox::{Events, SandboxError, SandboxSpec, image, net, proof};
+use crate::sandbox::{Events, SandboxError, image, net, proof};
 use evenkeel_os::Stop;
 use std::path::Path;
 
@@ -61,23 +60,5 @@ impl Sandbox {
         let told = told.and_then(|()| disk.map_or(Ok(()), |at| janitor.of_disk(&at)));
         told.and_then(|()| network.map_or(Ok(()), |name| janitor.of_network(&name)))
             .map_err(SandboxError::io("tell a janitor of", &dir))
-    }
-}
-
-/// Data are where they were made: on a file disk of this size and kind, or in none.
-pub(super) fn check_file_disk(
-    paths: &Paths,
-    record: &Record,
-    spec: &SandboxSpec,
-) -> Result<(), SandboxError> {
-    let refuse = |reason| Err(SandboxError::FileDisk { name: paths.name.clone(), reason });
-    match (record.domain.file_disk, spec.domain.file_disk) {
-        (Some(made), wanted) if paths.image().exists() && wanted != Some(made) => {
-            refuse(format!("has its data on a file disk: start it with file-disk={made}"))
-        }
-        (_, Some(_)) if !paths.image().exists() && paths.data().exists() => {
-            refuse("has its data in no file disk".to_owned())
-        }
-        _ => Ok(()),
     }
 }
