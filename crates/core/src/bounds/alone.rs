@@ -1,22 +1,11 @@
 pub use super::carried::FULL_MIN;
-use super::carried::{Carried, Clear, Range, RunAt, ratio, taken};
-use crate::caveat::threshold::NEIGHBOURS_MIN;
+use super::carried::{Carried, Clear, Range, RunAt, ratio};
 
 /// Share of a run that has to be free of disturbance for the free part to speak for it.
 pub const CLEAR_MIN: f64 = 0.1;
 
 /// No more than this is believed to have been taken in stretches that count as free.
 const TAKEN_UNSEEN_MAX: f64 = 0.3;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Nobody took anything worth a word: what is carried is carried alone.
-    Undisturbed,
-    /// Completions at saturation in the stretches that nobody disturbed.
-    ClearStretches,
-    /// Completions at saturation, with the CPU that was taken handed back by the utilisation law.
-    TakenHandedBack,
-}
 
 /// The rate that a server would carry without neighbours, per second, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,10 +14,7 @@ pub struct Alone {
     pub range: Range,
     /// What the runs at saturation say by themselves: more of them make it narrower.
     pub measured: Range,
-    pub way: Method,
     pub runs: usize,
-    /// Share of their time that counted.
-    pub coverage: f64,
 }
 
 impl Alone {
@@ -64,10 +50,7 @@ fn clear(saturated: &[&RunAt]) -> Option<Alone> {
     if coverage < CLEAR_MIN {
         return None;
     }
-    // A neighbour who takes a little at a time leaves every stretch free by the measure of a stretch, and the run is not.
-    let undisturbed = coverage > 0.99 && taken(saturated).is_none_or(|taken| 100.0 * taken < NEIGHBOURS_MIN);
-    let way = if undisturbed { Method::Undisturbed } else { Method::ClearStretches };
-    ratio(&own).map(|range| Alone { range, measured: range, way, runs: own.len(), coverage })
+    ratio(&own).map(|range| Alone { range, measured: range, runs: own.len() })
 }
 
 /// Completions of free stretches, with what a stretch does not tell handed back where CPU is the limit.
@@ -86,11 +69,5 @@ fn handed_back(saturated: &[&RunAt]) -> Option<Alone> {
         .collect();
     let all_full = own.len() == saturated.len();
     let range = if all_full { ratio(&own) } else { None };
-    range.map(|range| Alone {
-        range,
-        measured: range,
-        way: Method::TakenHandedBack,
-        runs: own.len(),
-        coverage: 1.0,
-    })
+    range.map(|range| Alone { range, measured: range, runs: own.len() })
 }

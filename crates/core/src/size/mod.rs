@@ -90,7 +90,8 @@ impl Server {
             let each = self.at(rate / most)?;
             return Ok(Needed { servers: most as u64, each, by_range: most > 1.0 });
         };
-        let enough = self.fewest(rate, most, |each| each.of(figure).high <= wanted);
+        let does = |each: &Answer| each.of(figure).high <= wanted && self.knows(each.rate).is_ok();
+        let enough = self.fewest(rate, most, does);
         let servers = enough.ok_or_else(|| self.out_of_reach(rate / most, figure, wanted))?;
         Ok(Needed { servers: servers as u64, each: self.at(rate / servers)?, by_range: false })
     }
@@ -139,12 +140,6 @@ impl Server {
             (fitting, beyond) = ((FEWER * fitting).max(lowest), fitting);
         }
         Some(if beyond.is_finite() { halved(fitting, beyond, fits) } else { fitting })
-    }
-
-    /// The fewest servers of which each more likely than not meets the objective; `None` where none do at the rates that were measured.
-    pub fn likely(&self, rate: f64, (figure, wanted): (Figure, f64)) -> Option<u64> {
-        let most = (rate / self.mean.range().0).ceil().clamp(1.0, SERVERS_MAX);
-        Some(self.fewest(rate, most, |each| each.of(figure).response <= wanted)? as u64)
     }
 
     fn out_of_reach(&self, rate: f64, figure: Figure, objective: f64) -> SizeError {
@@ -277,8 +272,6 @@ mod tests {
         assert!(within.by_range && within.servers == 5, "{within:?}");
         let error = server.needed(400.0, Some((Figure::Mean, 0.001))).unwrap_err();
         assert!(matches!(error, SizeError::OutOfReach { rate: 50.0, .. }), "{error}");
-        assert_eq!(server.likely(100.0, (Figure::P95, 1e-6)), None);
-        assert_eq!(server.likely(100.0, (Figure::P95, 10.0)), Some(1), "a server carries that");
         for rate in [1e9, f64::NAN, 0.0] {
             assert!(matches!(server.needed(rate, None), Err(SizeError::NotARate(_))), "{rate}");
         }

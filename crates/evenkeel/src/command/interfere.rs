@@ -180,7 +180,7 @@ mod tests {
             ("--jobs raed", "did you mean read"),
             ("--jobs read --jobs read --jobs read", "once for each domain"),
             ("--at host", "give --at twice"),
-            ("--at host --at cpu=1", "any of cpus=0-1"),
+            ("--at host --at cpu=1", "cpu"),
         ] {
             let error = made(line).unwrap_err();
             let told = format!("{error} {}", crate::failure::hint(&error).unwrap_or_default());

@@ -113,11 +113,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                         "choose another name, or remove it first: evenkeel sandbox down {name}, evenkeel sandbox clean {name}"
                     ));
             }
-            if let Some((study, what)) = unrestored(session, name)? {
-                return Err(anyhow!(
-                    "study {study} changed the data of sandbox {name:?} and has not restored them"
-                ))
-                .hint(what);
+            for name in copy_of.iter().chain([name]) {
+                if let Some((study, what)) = unrestored(session, name)? {
+                    return Err(anyhow!(
+                        "study {study} changed the data of sandbox {name:?} and has not restored them"
+                    ))
+                    .hint(what);
+                }
+            }
+            if session.home.join("sandboxes").join(name).join("snapshot").exists() {
+                out::tell(&format!(
+                    "warning: profiles restore the data of {name} before their runs, and what you change is lost; for data of your own \
+                     start another sandbox\n"
+                ));
             }
             let wanted = ebs.map(|ebs| data::wanted(ebs, rows, None)).transpose()?;
             let spec = SandboxSpec {

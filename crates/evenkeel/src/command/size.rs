@@ -21,6 +21,8 @@ use std::process::ExitCode;
 const COSTS_APART: f64 = 1.25;
 /// ... and by this one certainly not.
 const COSTS_OTHER: f64 = 2.0;
+/// Rates up to so many times one another are compared.
+const RATES_ALIKE: f64 = 1.5;
 
 /// Flags of `evenkeel size`.
 #[derive(Debug, clap::Args)]
@@ -202,8 +204,8 @@ fn joined(session: &Session, args: &Args) -> Result<(PlanFile, Vec<RunFile>, Str
                 .hint("run the profile that says more first; `last` is then another one");
         }
         ids.push(plan.id.clone());
-        let cost_ms = sized(&plan, &runs).first().and_then(|one| Some(one.bounds.cpu.as_ref()?.per_request));
-        costs.extend(cost_ms.map(|cost_ms| (cost_ms, plan.id.clone())));
+        let server = sized(&plan, &runs).into_iter().next().and_then(|one| one.server.ok());
+        costs.extend(server.map(|server| (plan.id.clone(), server.busy)));
         let Some((first, all)) = &mut joined else {
             joined = Some((plan, runs));
             continue;
@@ -214,7 +216,7 @@ fn joined(session: &Session, args: &Args) -> Result<(PlanFile, Vec<RunFile>, Str
         }
     }
     let (plan, runs) = joined.context("no profile is named")?;
-    if let Some((text, apart)) = disagreement(costs) {
+    if let Some((text, apart)) = disagreement(&costs) {
         if apart > COSTS_OTHER {
             return Err(anyhow!("{text}"))
                 .hint("use one of them alone: the server, its data or its indexes changed");
@@ -224,17 +226,38 @@ fn joined(session: &Session, args: &Args) -> Result<(PlanFile, Vec<RunFile>, Str
     Ok((plan, runs, ids.join(" "), is_damaged))
 }
 
-/// Profiles count as one server's, in words and the factor that they are apart, if a request cost about the same in each.
-fn disagreement(mut costs: Vec<(f64, String)>) -> Option<(String, f64)> {
-    costs.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let ((low_ms, low), (high_ms, high)) = (costs.first()?, costs.last()?);
-    (*high_ms > COSTS_APART * low_ms).then(|| {
-        let [low_time, high_time] = [*low_ms, *high_ms].map(format::time);
+/// CPU use over completions per second, of runs.
+type Costs = (String, Vec<(f64, f64)>);
+
+/// Profiles count as one server's, in words and the factor that they are apart, if a request cost about the same in each at rates that
+/// are nearly the same: an idle server takes more for a request.
+fn disagreement(all: &[Costs]) -> Option<(String, f64)> {
+    let pairs =
+        all.iter().enumerate().flat_map(|(at, one)| all[at + 1..].iter().map(move |other| (one, other)));
+    let apart = pairs.filter_map(|(one, other)| Some((one, other, apart(&one.1, &other.1)?)));
+    let (one, other, times) =
+        apart.max_by(|(.., one), (.., other)| one.max(1.0 / one).total_cmp(&other.max(1.0 / other)))?;
+    let (more, less, times) = if times > 1.0 { (one, other, times) } else { (other, one, 1.0 / times) };
+    (times > COSTS_APART).then(|| {
+        let times_text = format::significant(times, 3);
         let text = format!(
-            "the profiles disagree: a request took {low_time} of CPU time in {low} and {high_time} in {high}"
+            "the profiles disagree: a request took {times_text} times as much CPU time in {} as in {}",
+            more.0, less.0
         );
-        (text, high_ms / low_ms)
+        (text, times)
     })
+}
+
+/// How many times as much a request cost on the first side, at rates that both have.
+fn apart(one: &[(f64, f64)], other: &[(f64, f64)]) -> Option<f64> {
+    let near = |rate: f64, all: &[(f64, f64)]| -> Vec<f64> {
+        let near = all.iter().filter(|(own, _)| (own / rate).ln().abs() < RATES_ALIKE.ln());
+        near.map(|(own, used)| used / own).collect()
+    };
+    let mean = |all: Vec<f64>| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
+    let logs = one.iter().filter_map(|(rate, used)| Some((used / rate / mean(near(*rate, other))?).ln()));
+    let logs: Vec<f64> = logs.collect();
+    Some(mean(logs)?.exp())
 }
 
 /// Plan and runs of a profile, and whether some of it cannot be read.
@@ -314,10 +337,14 @@ mod tests {
     }
 
     #[test]
-    fn profiles_whose_requests_cost_differently_disagree() {
-        let of =
-            |costs: &[f64]| disagreement(costs.iter().map(|cost| (*cost, format!("at {cost}"))).collect());
-        assert!(of(&[1.0, 1.2]).is_none() && of(&[]).is_none() && of(&[1.0, 1.3]).is_some());
+    fn profiles_whose_requests_cost_differently_at_the_same_rates_disagree() {
+        let of = |rate: f64, cost: f64| {
+            (format!("at {rate}"), vec![(rate, cost * rate), (2.0 * rate, 2.0 * cost * rate)])
+        };
+        assert!(disagreement(&[of(20.0, 0.1), of(21.0, 0.12)]).is_none() && disagreement(&[]).is_none());
+        assert!(disagreement(&[of(20.0, 0.1), of(21.0, 0.13)]).is_some_and(|(_, times)| times < COSTS_OTHER));
+        assert!(disagreement(&[of(20.0, 0.1), of(21.0, 0.5)]).is_some_and(|(_, times)| times > COSTS_OTHER));
+        assert!(disagreement(&[of(20.0, 0.4), of(700.0, 0.1)]).is_none(), "an idle server takes more");
     }
 
     #[test]

@@ -81,21 +81,11 @@ pub fn text(asked: &Asked<'_>, answers: &[Answers<'_>]) -> String {
                 writeln!(text, "{label}{}", lines(asked, answer, server, found).join("\n  "))
             }
             (Err(error), _) | (_, Err(error)) => {
-                let likely = likely(asked, answer).unwrap_or_default();
-                writeln!(text, "{label}{error}{likely}\n  hint: {}", next(error, asked, &answer.narrower))
+                writeln!(text, "{label}{error}\n  hint: {}", next(error, asked, &answer.narrower))
             }
         };
     }
     text
-}
-
-/// How many servers are enough more likely than not, where that is not certain of any number.
-fn likely(asked: &Asked<'_>, answer: &Answers<'_>) -> Option<String> {
-    let (Err(SizeError::OutOfReach { .. }), Ok(server)) = (&answer.found, &answer.sized.server) else {
-        return None;
-    };
-    let servers = usize::try_from(server.likely(asked.rate, asked.objective?)?).ok()?;
-    Some(format!("\n  most likely {} would do", format::counted(servers, "server")))
 }
 
 /// What to do about an error, with the command of a profile that would do.
@@ -156,7 +146,12 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) 
     }
 }
 
-fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answered) -> Vec<String> {
+pub(in crate::study) fn lines(
+    asked: &Asked<'_>,
+    answer: &Answers<'_>,
+    server: &Server,
+    found: &Answered,
+) -> Vec<String> {
     let (sized, each) = (answer.sized, &found.needed.each);
     let off = [server.mean.largest_error(), server.p95.largest_error()];
     let odd = server.misfit();
@@ -168,6 +163,7 @@ fn lines(asked: &Asked<'_>, answer: &Answers<'_>, server: &Server, found: &Answe
     lines.extend(found.objective(asked));
     let is_chosen = found.needed.by_range || asked.objective.is_some() && asked.servers.is_none();
     let open = server.knows(asked.rate).err().filter(|_| is_chosen);
+    let open = open.filter(|_| asked.words.is_none() || found.needed.servers > 1);
     let less = if asked.words.is_some() { "fewer may do" } else { "it may be more" };
     lines.extend(open.map(|error| format!("{less}: {error}")));
     lines.extend((each.rate > highest && !found.needed.by_range).then(|| {

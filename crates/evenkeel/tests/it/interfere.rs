@@ -67,7 +67,7 @@ fn a_domain_that_cannot_be_and_a_job_that_is_not_there_are_refused_before_anythi
     let home = tempfile::tempdir().expect("a temporary directory");
     for (line, expected) in [
         ("interfere --jobs raed", "did you mean read"),
-        ("interfere --at memory=lots --at host", "any of cpus=0-1"),
+        ("interfere --at memory=lots --at host", "memory"),
         ("interfere --at host", "give --at twice"),
         ("interfere --name last", "not a name for a study"),
     ] {

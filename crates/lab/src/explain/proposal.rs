@@ -113,6 +113,15 @@ fn index<'a>(
     if !is_joined && !names.is_empty() && usables.all(|condition| condition.relation == Relation::Equal) {
         names.extend(shape.order.iter().filter(|column| is_its(column)).map(|column| column.name.as_str()));
     }
+    // A list in front would leave all rows to be sorted; in the order of a LIMIT the first that fit end the search.
+    let mut usables = shape.conditions.iter().filter(usable);
+    if !is_joined
+        && shape.has_limit
+        && usables.all(|condition| condition.relation == Relation::OneOf)
+        && let Some(order) = shape.order.as_ref().filter(|column| is_its(column))
+    {
+        names = vec![order.name.as_str()];
+    }
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));
     let list = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
@@ -167,6 +176,12 @@ mod tests {
                 "orders",
                 false,
                 Some("CREATE INDEX `customer_status` ON `orders` (`customer`, `status`)"),
+            ),
+            (
+                "SELECT id FROM orders WHERE status IN ('open', 'sent') ORDER BY created DESC LIMIT 10",
+                "orders",
+                false,
+                Some("CREATE INDEX `created` ON `orders` (`created`)"),
             ),
             ("SELECT id FROM orders WHERE note = 'x' AND DATE(created) = ?", "orders", false, None),
         ] {

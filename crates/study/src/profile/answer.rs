@@ -7,8 +7,7 @@ use crate::store::format::{
     RangeRecord, RunFile, Severity, Verdict, WorkRecord,
 };
 use crate::store::run_name;
-use evenkeel_core::bounds::alone::Method;
-use evenkeel_core::bounds::{Alone, Answer, Clear, Fate, Range, RunAt, Work, difference};
+use evenkeel_core::bounds::{Answer, Clear, Fate, Range, RunAt, Work, difference};
 use std::collections::BTreeMap;
 
 /// Share of the arrivals that may fail in a run that says something about the server.
@@ -125,8 +124,6 @@ fn of_series(
             .refused
             .and_then(|rate| busy_connections(&plan.cells, &valid, series, rate)),
         by_itself_per_s: answer.alone.filter(|_| tells).map(|alone| range(alone.range)),
-        by_itself_from: answer.alone.map_or_else(String::new, |alone| way(&alone).to_owned()),
-        by_itself_coverage_percent: answer.alone.map(|alone| 100.0 * alone.coverage),
         cpu: cpu(&valid, capacity(&valid)),
         taken_percent: answer.taken_percent,
         runs: u32::try_from(at.len() - answer.left_out).unwrap_or(u32::MAX),
@@ -233,14 +230,6 @@ fn range(range: Range) -> RangeRecord {
     RangeRecord { low: range.low, high: range.high }
 }
 
-fn way(alone: &Alone) -> &'static str {
-    match alone.way {
-        Method::Undisturbed => "undisturbed",
-        Method::ClearStretches => "clear-stretches",
-        Method::TakenHandedBack => "taken-handed-back",
-    }
-}
-
 /// Of two servers: what both carry at least, what neither exceeds, and what holds both. Where one of them has no bound, both
 /// together have none.
 fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
@@ -266,12 +255,6 @@ fn hull(one: BoundsRecord, other: BoundsRecord) -> BoundsRecord {
         in_overload_per_s: both(one.in_overload_per_s, other.in_overload_per_s, f64::min),
         connections: one.connections.or(other.connections),
         by_itself_per_s: by_itself,
-        by_itself_from: if by_itself.is_some() { one.by_itself_from.clone() } else { String::new() },
-        by_itself_coverage_percent: both(
-            one.by_itself_coverage_percent,
-            other.by_itself_coverage_percent,
-            f64::min,
-        ),
         cpu,
         taken_percent: both(one.taken_percent, other.taken_percent, f64::max),
         runs: one.runs + other.runs,

@@ -251,10 +251,6 @@ pub struct BoundsRecord {
     pub connections: Option<f64>,
     /// What it would carry without neighbours, requests per second.
     pub by_itself_per_s: Option<RangeRecord>,
-    /// How that was found: `undisturbed`, `clear-stretches`, `taken-handed-back`.
-    pub by_itself_from: String,
-    /// Share of the time of its runs that counted for it, percent.
-    pub by_itself_coverage_percent: Option<f64>,
     pub cpu: Option<WorkRecord>,
     /// Share of the server's CPUs that neighbours took, percent, over all runs; absent where it cannot be seen.
     pub taken_percent: Option<f64>,

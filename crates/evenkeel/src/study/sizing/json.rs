@@ -1,6 +1,6 @@
 //! The answers of `size` for programs.
 
-use super::{Answered, Answers, Asked, HOURS, million, word};
+use super::{Answered, Answers, Asked, HOURS, lines, million, word};
 use evenkeel_core::size::{LeftOut, Prediction, Server, SizeError, Sizing};
 use serde_json::{Value, json};
 
@@ -27,9 +27,11 @@ fn answer_json(asked: &Asked<'_>, answer: &Answers<'_>) -> Value {
         "narrower": { "command": answer.narrower.command, "seconds": answer.narrower.seconds },
         "left_out": { "mean": left_out(|server| &server.mean), "p95": left_out(|server| &server.p95) },
     });
-    if let Ok(Answered { needed, statements }) = &answer.found {
+    if let Ok(found @ Answered { needed, statements }) = &answer.found {
         let each = &needed.each;
         all["servers"] = json!(needed.servers);
+        // All that it says of how far to believe it.
+        all["text"] = json!(server.map_or_else(Vec::new, |server| lines(asked, answer, server, found)));
         all["by_range"] = json!(needed.by_range);
         all["each"] = json!({
             "rate_per_s": each.rate, "tau_ms": prediction_json(&each.mean), "p95_ms": prediction_json(&each.p95),

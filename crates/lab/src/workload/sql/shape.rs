@@ -64,6 +64,7 @@ pub struct Shape {
     pub conditions: Vec<Condition>,
     /// The column that all rows are sorted by; `None` where there are several, or groups.
     pub order: Option<Column>,
+    pub has_limit: bool,
     /// What each placeholder is for.
     pub roles: Vec<Role>,
     /// Whether a condition need not hold, since the text has OR or NOT.
@@ -164,6 +165,7 @@ pub fn shape(text: &str) -> Shape {
             shape.has_or |= matches!(word, "OR" | "NOT" | "XOR") && all.word(at + 1) != "NULL";
             shape.conditions.extend(all.conditions(at));
         }
+        shape.has_limit |= word == "LIMIT";
         match word {
             "WHERE" | "ON" | "SET" | "HAVING" | "SELECT" | "GROUP" | "ORDER" | "FROM" | "LIMIT"
             | "VALUES" | "UNION" => word.clone_into(&mut clause),
