@@ -183,7 +183,7 @@ mod tests {
             ("--at host --at cpu=1", "cpu"),
         ] {
             let error = made(line).unwrap_err();
-            let told = format!("{error} {}", crate::failure::hint(&error).unwrap_or_default());
+            let told = format!("{error:#} {}", crate::failure::hint(&error).unwrap_or_default());
             assert!(told.contains(words), "{line}: {told}");
         }
     }
