@@ -60,6 +60,9 @@ pub const STEAL_REPEATED: f64 = 2.0 * STEAL_MAX;
 /// as the hypervisor alone may take without a doubt.
 pub const NEIGHBOURS_MIN: f64 = STEAL_MAX;
 
+/// Share of the server's CPUs in percent that others took, from which on what a request costs and how long it takes is partly theirs.
+pub const NEIGHBOURS_MUCH: f64 = 10.0;
+
 /// CPU time of the machine in percent that neither server nor generator may use: 5 % of two cores are one tenth of
 /// a core, which daemons of an idle machine do not reach.
 pub const OTHER_LOAD_MAX: f64 = 5.0;

@@ -121,7 +121,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                     .hint(what);
                 }
             }
-            if session.home.join("sandboxes").join(name).join("snapshot").exists() {
+            if profile::is_restored(&session.home, name) {
                 out::tell(&format!(
                     "warning: profiles restore the data of {name} before their runs, and what you change is lost; for data of your own \
                      start another sandbox\n"
@@ -199,8 +199,12 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
     stamp.as_ref().map_or(Ok(()), data::print_stamp)?;
     let name = &spec.name;
     out::line(format!("sandbox:{name}  process {}", running.pid()))?;
-    out::line(format!("  {}", running.target()))?;
-    out::line(format!("  {}", running.tcp_target()))?;
+    let mut urls = [running.target(), running.tcp_target()].map(|target| target.to_string()).to_vec();
+    urls.dedup();
+    for url in urls {
+        out::line(format!("  {url}"))?;
+    }
+    out::line(format!("  password: in {}", running.dir().join("sandbox.json").display()))?;
     out::line(format!("stop it by: evenkeel sandbox down {name}"))?;
     Ok(())
 }

@@ -148,8 +148,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.rate.is_none() && args.objective.is_none() {
         let profiles = args.studies.join(" ");
         return Err(anyhow!("size needs a load or an objective")).hint(format!(
-            "how many servers?            evenkeel size {profiles} --rate 400 --objective p95=100ms\n  \
-             up to which rate is one enough?  evenkeel size {profiles} --objective p95=100ms"
+            "how many servers, or up to which rate is one enough:\n    evenkeel size {profiles} --rate 400 --objective p95=100ms\n    \
+             evenkeel size {profiles} --objective p95=100ms"
         ));
     }
     let (plan, runs, ids, is_damaged) = joined(session, args)?;

@@ -39,7 +39,9 @@ pub fn study(view: &Published<'_>, look: Look) -> String {
         out += &line(text.trim_end(), 2);
     }
     out.extend(view.plan.parts.iter().map(|part| of_part(view, part, look, width)));
-    out += "\nMeans over runs ± half of the 95 % interval.\n";
+    if out.contains('±') {
+        out += "\nMeans over runs ± half of the 95 % interval.\n";
+    }
     for caveat in &said.caveats {
         out += &(paint(&wrap(&format!("note: {caveat}"), width, 6), Ink::Soft, look.colour) + "\n");
     }

@@ -4,7 +4,8 @@ mod json;
 
 use super::narrower::Narrower;
 use crate::format;
-use evenkeel_core::caveat::threshold::{CPU_VARIES_MAX, RUNS_MIN_COUNT};
+use evenkeel_core::caveat::threshold::{CPU_VARIES_MAX, NEIGHBOURS_MUCH, RUNS_MIN_COUNT};
+use evenkeel_core::digits::{ceiling, floor};
 use evenkeel_core::size::{Answer, ERROR_MUCH, Figure, Measured, Needed, Prediction, Server, SizeError};
 use evenkeel_study::size::Sized;
 pub use json::as_json;
@@ -156,7 +157,7 @@ pub(in crate::study) fn lines(
     let off = [server.mean.largest_error(), server.p95.largest_error()];
     let odd = server.misfit();
     let runs: usize = server.mean.points().iter().map(|point| point.responses.len()).sum();
-    let beside = sized.bounds.taken_percent.filter(|taken| *taken >= BESIDE_MUCH);
+    let beside = sized.bounds.taken_percent.filter(|taken| *taken >= NEIGHBOURS_MUCH);
     let is_guess = odd.is_some() || runs < RUNS_MIN_COUNT || sized.misses_stalls || beside.is_some();
     let (lowest, highest) = server.mean.range();
     let mut lines = vec![headline(asked, sized, found, is_guess), response(each)];
@@ -258,17 +259,14 @@ fn basis(sized: &Sized, server: &Server) -> String {
     if sized.disturbed > 0 {
         let _ = write!(text, "; left out: {} beside other load", format::counted(sized.disturbed, "run"));
     }
-    let ends = [("at least", sized.bounds.at_least_per_s), ("at most", sized.bounds.at_most_per_s)];
-    let ends = ends.iter().filter_map(|(word, end)| Some(format!("{word} {}", format::rate((*end)?))));
-    let ends: Vec<String> = ends.collect();
+    let least = sized.bounds.at_least_per_s.map(|least| format!("at least {}/s", floor(least)));
+    let most = sized.bounds.at_most_per_s.map(|most| format!("at most {}/s", ceiling(most)));
+    let ends: Vec<String> = least.into_iter().chain(most).collect();
     if !ends.is_empty() {
         let _ = write!(text, "; one server carries {}", format::listed(&ends));
     }
     text
 }
-
-/// From which share of the CPUs on, percent, what others took makes a prediction a guess.
-const BESIDE_MUCH: f64 = 10.0;
 
 fn misfit(figure: Figure, measured: &Measured) -> String {
     let runs: Vec<String> = measured.responses.iter().map(|one| format::time(1e3 * one)).collect();

@@ -89,13 +89,13 @@ impl Groups {
         group.map(|group| group.path.as_path())
     }
 
+    fn folder(&self, controller: &str) -> io::Result<&Path> {
+        self.of(controller).ok_or_else(|| io::Error::other("there is no control group for it"))
+    }
+
     /// Sets or takes away the quota of CPU time.
     pub(super) fn set_quota(&self, quota: Option<f64>) -> io::Result<()> {
-        match self.of("cpu") {
-            Some(dir) if dir.join("cpu.cfs_quota_us").exists() => set_quota_v1(dir, quota),
-            Some(dir) => set_quota_v2(dir, quota),
-            None => Err(io::Error::other("there is no control group for it")),
-        }
+        set_quota(self.folder("cpu")?, quota)
     }
 
     /// How often the quota held back whoever is in the group.
@@ -108,7 +108,7 @@ impl Groups {
 
     /// Sets the limit of memory, and reads what the kernel makes of it.
     pub(super) fn set_memory(&self, bytes: u64) -> io::Result<u64> {
-        let dir = self.of("memory").ok_or_else(|| io::Error::other("there is no control group for it"))?;
+        let dir = self.folder("memory")?;
         set_memory(dir, bytes)?;
         let files = ["memory.limit_in_bytes", "memory.max"].map(|file| fs::read_to_string(dir.join(file)));
         let read = files.into_iter().flatten().find_map(|text| text.trim().parse().ok());
@@ -117,8 +117,7 @@ impl Groups {
 
     /// A group beside ours that has another weight; it needs no controller but the one of CPU time.
     pub(super) fn beside(&self, weight: u32) -> io::Result<Self> {
-        let dir = self.of("cpu").ok_or_else(|| io::Error::other("there is no control group for it"))?;
-        let path = rival(dir);
+        let path = rival(self.folder("cpu")?);
         fs::create_dir_all(&path)?;
         let rival = Self(vec![Cgroup { controllers: vec!["cpu".into()], path: path.clone() }]);
         set_weight(&path, weight)?;
@@ -214,7 +213,7 @@ fn create_v1(
         let _ = add("cpuset", &|dir| set_cpus_v1(dir, cpus));
     }
     if domain.quota.is_some() || domain.weight.is_some() {
-        add("cpu", &|dir| set_time_v1(dir, domain)).map_err(refused("CPU time".to_owned()))?;
+        add("cpu", &|dir| set_time(dir, domain)).map_err(refused("CPU time".to_owned()))?;
     }
     if let Some(bytes) = domain.memory {
         add("memory", &|dir| set_memory_v1(dir, bytes))
@@ -260,19 +259,23 @@ fn set_cpus_v1(dir: &Path, cpus: &CpuSet) -> io::Result<()> {
 /// The kernel gives a quota anew this often, in microseconds.
 const PERIOD_US: u64 = 100_000;
 
-fn quota_us(cpus: f64) -> u64 {
-    (cpus * PERIOD_US as f64).round() as u64
+/// Of either version.
+fn set_quota(dir: &Path, quota: Option<f64>) -> io::Result<()> {
+    let us = quota.map(|cpus| ((cpus * PERIOD_US as f64).round() as u64).to_string());
+    match dir.join("cpu.cfs_quota_us") {
+        of_v1 if of_v1.exists() => {
+            fs::write(dir.join("cpu.cfs_period_us"), PERIOD_US.to_string())?;
+            fs::write(of_v1, us.unwrap_or_else(|| "-1".to_owned()))
+        }
+        _ => {
+            fs::write(dir.join("cpu.max"), format!("{} {PERIOD_US}", us.unwrap_or_else(|| "max".to_owned())))
+        }
+    }
 }
 
-fn set_time_v1(dir: &Path, domain: &Domain) -> io::Result<()> {
-    set_quota_v1(dir, domain.quota)?;
+fn set_time(dir: &Path, domain: &Domain) -> io::Result<()> {
+    domain.quota.map_or(Ok(()), |quota| set_quota(dir, Some(quota)))?;
     domain.weight.map_or(Ok(()), |weight| set_weight(dir, weight))
-}
-
-fn set_quota_v1(dir: &Path, quota: Option<f64>) -> io::Result<()> {
-    fs::write(dir.join("cpu.cfs_period_us"), PERIOD_US.to_string())?;
-    let quota = quota.map_or_else(|| "-1".to_owned(), |cpus| quota_us(cpus).to_string());
-    fs::write(dir.join("cpu.cfs_quota_us"), quota)
 }
 
 /// Of either version; 100 is usual in version 2, and 1024 shares in version 1.
@@ -281,11 +284,6 @@ fn set_weight(dir: &Path, weight: u32) -> io::Result<()> {
         shares if shares.exists() => fs::write(shares, (u64::from(weight) * 1024 / 100).to_string()),
         _ => fs::write(dir.join("cpu.weight"), weight.to_string()),
     }
-}
-
-fn set_quota_v2(dir: &Path, quota: Option<f64>) -> io::Result<()> {
-    let quota = quota.map_or_else(|| "max".to_owned(), |cpus| quota_us(cpus).to_string());
-    fs::write(dir.join("cpu.max"), format!("{quota} {PERIOD_US}"))
 }
 
 fn set_memory(dir: &Path, bytes: u64) -> io::Result<()> {
@@ -329,12 +327,7 @@ fn try_v2(base: &Path, name: &str, domain: &Domain) -> io::Result<Groups> {
     if let Some(cpus) = &domain.cpus {
         fs::write(path.join("cpuset.cpus"), cpus.to_string())?;
     }
-    if domain.quota.is_some() {
-        set_quota_v2(&path, domain.quota)?;
-    }
-    if let Some(weight) = domain.weight {
-        set_weight(&path, weight)?;
-    }
+    set_time(&path, domain)?;
     if let Some(bytes) = domain.memory {
         set_memory(&path, bytes)?;
     }
@@ -387,8 +380,10 @@ mod tests {
     #[test]
     fn version_1_has_weights_as_shares_of_1024() {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("cpu.shares"), "1024").unwrap();
-        set_time_v1(dir.path(), &"quota=25%,weight=400".parse().unwrap()).unwrap();
+        for (file, usual) in [("cpu.shares", "1024"), ("cpu.cfs_quota_us", "-1")] {
+            fs::write(dir.path().join(file), usual).unwrap();
+        }
+        set_time(dir.path(), &"quota=25%,weight=400".parse().unwrap()).unwrap();
         let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
         assert_eq!((read("cpu.shares"), read("cpu.cfs_quota_us")), ("4096".to_owned(), "25000".to_owned()));
     }

@@ -11,6 +11,7 @@ mod side;
 mod studies;
 
 use evenkeel_core::caveat::Caveat;
+use evenkeel_core::caveat::threshold::NEIGHBOURS_MUCH;
 use evenkeel_core::experiment::{Margin, Verdict};
 pub use found::{Carried, Condition, Parted, Statement};
 pub use judged::{CompareError, Compared};
@@ -18,9 +19,7 @@ use side::Count;
 pub use side::{Figure, More, Side};
 pub use studies::{LevelPair, level_pairs};
 
-/// From this share of the CPUs on, percent, other load changes what a request costs, ...
-const TAKEN_MUCH: f64 = 10.0;
-/// ... by up to this factor.
+/// Much other load changes what a request costs by up to this factor.
 const CACHES: f64 = 2.0;
 
 /// Compares the second side to the first. Runs whose generator was late count, unless the verdict is another one with responses that
@@ -71,7 +70,8 @@ fn counted(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Resul
 fn beside_other_load(first: &Side, second: &Side, found: &Compared) -> Option<CompareError> {
     let taken = [first, second].into_iter().filter_map(Side::taken_percent).reduce(f64::max)?;
     let (low, high) = found.comparison.as_ref()?.ratio.interval.unwrap_or((0.0, f64::INFINITY));
-    let is_open = found.figure == Figure::Cpu && taken >= TAKEN_MUCH && high > 1.0 / CACHES && low < CACHES;
+    let is_open =
+        found.figure == Figure::Cpu && taken >= NEIGHBOURS_MUCH && high > 1.0 / CACHES && low < CACHES;
     is_open.then_some(CompareError::Neighbours { taken_percent: taken })
 }
 

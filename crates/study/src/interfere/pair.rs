@@ -4,7 +4,7 @@ use super::jobs::{CPU, Client, DISK, Job, Processes};
 use super::setting::{DOMAINS, Setting};
 use super::tables::{self, BLOCK_ROWS, Block, checksum};
 use crate::harness::{Event, Notify, Order, Run};
-use crate::published::{At, PrivateServer, PublishedError, Result, Watch};
+use crate::published::{At, PrivateServer, PublishedError, Result, Watch, While};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
@@ -17,6 +17,7 @@ use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_sense::{CpuOf, CpuReading, CpuUse};
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::{Control, Target, TargetError};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{ScopedJoinHandle, sleep};
 use std::time::Duration;
@@ -32,6 +33,8 @@ pub struct Side {
     /// What jobs of the domain may run on.
     cpus: CpuSet,
     has_own_cpus: bool,
+    /// A folder on the file system of its data.
+    folder: PathBuf,
     /// The disk that holds its data; `None` where it is none.
     disk: Option<(u32, u32)>,
     /// Of the table that is only read.
@@ -54,9 +57,14 @@ impl Side {
         let target = server.emptied("interfere", stop)?;
         let mut control = Control::connect_until(&target, stop)?;
         let checksum = tables::make(&mut control, at.setting.rows, Seed(at.plan.seed), &|| !stop.is_set())?;
-        let disk = Device::of_path(server.sandbox.dir()).map(|device| device.whole());
+        // A file disk has them behind a link.
+        let data =
+            server.sandbox.dir().join("data").canonicalize().doing(|| "looking for the data directory")?;
+        let folder = data.parent().unwrap_or(&data).to_owned();
+        let disk = Device::of_path(&folder).map(|device| device.whole());
         let (has_own_cpus, all) = (spec.domain.cpus.is_some(), CpuOf::Host.cpus().unwrap_or_default());
-        Ok(Self { name, server, target, cpus: spec.domain.cpus.unwrap_or(all), has_own_cpus, disk, checksum })
+        let cpus = spec.domain.cpus.unwrap_or(all);
+        Ok(Self { name, server, target, cpus, has_own_cpus, folder, disk, checksum })
     }
 
     fn control(&self, stop: &Stop) -> Result<Control> {
@@ -115,8 +123,7 @@ pub fn side_by_side(
             let (block, seed) = (Block::of(Seed(at.plan.seed)), seed.numbered(place as u64));
             clients[place] = Some(Client::connect(job, &side.target, block, at.setting.rows, seed, stop)?);
         }
-        let sandbox = &side.server.sandbox;
-        processes[place] = Processes::start(job, sandbox.cgroups(), &side.cpus, sandbox.dir())?;
+        processes[place] = Processes::start(job, side.server.sandbox.cgroups(), &side.cpus, &side.folder)?;
     }
     let mut run = Run::default();
     let done = together(at, (sides, &processes), clients, &mut run)?;

@@ -6,6 +6,7 @@ use super::figures::times;
 use super::watch::{Watch, Watched};
 use crate::store::format::{NeighboursRecord, RunFile, Verdict};
 use evenkeel_core::Nanos;
+use evenkeel_core::bounds::alone::FULL_MIN;
 use evenkeel_core::caveat::threshold::GIVEN_UP_MAX;
 use evenkeel_core::caveat::{Caveat, FailedBy};
 use evenkeel_core::stability::{Second, Stability};
@@ -19,9 +20,6 @@ use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_site::server::{Control, HangUp, Target, TargetError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// CPU use in percent from which on requests wait for the CPUs, whatever the number of sessions.
-const FULL: f64 = 90.0;
 
 /// Whether the response came to rest, counted from the instants at which requests were due.
 pub(super) fn stability(load: &LoadResult) -> Stability {
@@ -95,7 +93,7 @@ pub(super) fn caveats(
         .is_none_or(|seen| seen.server.status.is_none())
         .then(|| Caveat::not_available("status of the server"));
     let theta = run.theta.as_ref().map(|theta| theta.total_percent);
-    // In overload any number of sessions is busy, and no run is long enough.
+    // In overload, and with full CPUs, any number of sessions is busy; no run in overload is long enough.
     let is_overload = stability.is_unstable();
     let unanswered = Caveat::unanswered(counts.completed, counts.arrivals, theta);
     // A server that has nothing to do is not helped by a lower rate.
@@ -112,7 +110,7 @@ pub(super) fn caveats(
     let found = [
         lag,
         lag_tail,
-        session_wait.filter(|_| !is_overload && theta.is_none_or(|theta| theta < FULL)),
+        session_wait.filter(|_| !is_overload && theta.is_none_or(|theta| theta < 100.0 * FULL_MIN)),
         Caveat::generator(busiest),
         Caveat::failures(&errors, counts.arrivals),
         Caveat::reconnects(load.reconnects),

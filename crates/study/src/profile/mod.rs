@@ -54,7 +54,7 @@ pub use prepare::POOL_BYTES_MIN;
 pub use run::{finished, run, written};
 pub use sequence::RUNS_FIRST;
 pub use server::{COUNTERS_PER_REQUEST, READ_MS, server_measures};
-pub use site::{recover, unrestored};
+pub use site::{is_restored, recover, unrestored};
 pub use spec::{Budget, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, writes};
 pub use summary::{summarise, trust_limits};
 

@@ -131,14 +131,13 @@ impl<'a> Study<'a> {
         })
     }
 
-    /// Whether a disturbed run of a sequence may be made again: one of so many, so that steady neighbours cost little time, and where the
-    /// time is not up.
+    /// Whether a disturbed run of a sequence may be made again: half as often as in other studies, so that steady neighbours cost little
+    /// time, and where the time is not up.
     fn retries_left(&self, budget: Budget, cell: &CellRecord) -> u32 {
-        const ONE_OF: u32 = 6;
         let made = u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
         let after = self.clock.now() + self.cell_cost(cell) + self.cell_cost(cell);
         let fits = budget.within.is_none_or(|within| after <= within);
-        u32::from(fits && self.attempts_set_aside() <= made / ONE_OF)
+        u32::from(fits && self.attempts_set_aside() < repeats_allowed(made, 1, 2))
     }
 
     fn all_down(&mut self) -> Result<(), StudyError> {

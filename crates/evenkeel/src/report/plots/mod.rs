@@ -5,6 +5,7 @@ mod traces;
 use super::chart::{Axis, Chart, Guide, Marker, Point, Quantity, Spacing, Trace};
 use super::legend::{Look, Study};
 use crate::format;
+use evenkeel_core::digits::{ceiling, floor};
 use evenkeel_study::store::Distribution;
 use evenkeel_study::store::format::{CellSummary, HeadlineRecord};
 use traces::{Measure, PERCENTILES, TAU, THETA, THROUGHPUT, is_hollow, trace, traces};
@@ -48,11 +49,9 @@ pub fn tau(study: &Study) -> Plot {
 /// What is carried, at least and at most.
 fn carried(headline: &HeadlineRecord) -> impl Iterator<Item = Guide> {
     let bounds = &headline.bounds;
-    let carried = [("at least", bounds.at_least_per_s), ("at most", bounds.at_most_per_s)];
-    let upright = |(name, x): (&str, Option<f64>)| {
-        x.map(|x| Guide::Upright { x, text: format!("{name} {}", format::rate(x)) })
-    };
-    carried.into_iter().filter_map(upright)
+    let least = bounds.at_least_per_s.map(|x| (x, format!("at least {}/s", floor(x))));
+    let most = bounds.at_most_per_s.map(|x| (x, format!("at most {}/s", ceiling(x))));
+    least.into_iter().chain(most).map(|(x, text)| Guide::Upright { x, text })
 }
 
 /// Utilisation against the arrival rate, with the trust limit.

@@ -139,7 +139,8 @@ fn matrix(of: &Matrix) -> String {
         let places: String = places.iter().map(place).collect();
         format!("<tr><th scope=\"row\" class=\"text\">{}</th>{places}</tr>\n", Text(name))
     };
-    let heads: String = [String::new()].iter().chain(&of.columns).map(|name| head(name, "")).collect();
+    let heads: String =
+        [format::capital(&of.title)].iter().chain(&of.columns).map(|name| head(name, "")).collect();
     let body = format!("<tbody>{}</tbody>", of.rows.iter().map(row).collect::<String>());
     format!(
         "<div class=\"card\" style=\"margin-top:20px\">{}</div>",

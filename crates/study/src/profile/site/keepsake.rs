@@ -93,6 +93,11 @@ pub fn unrestored(home: &Path, name: &str) -> Result<Option<(String, PathBuf)>, 
     Ok(owner.map(|owner| (owner.split(' ').next().unwrap_or_default().to_owned(), keepsake.note)))
 }
 
+/// Whether profiles keep a copy of the data of a sandbox, to which they bring them back.
+pub fn is_restored(home: &Path, name: &str) -> bool {
+    Keepsake::of(home, name).copy.exists()
+}
+
 /// Brings a named sandbox to where a study can go on that was killed: with the data that its write runs changed
 /// given back, and running. The study is named by its [identity](crate::store::format::PlanFile::identity).
 pub fn recover(

@@ -15,7 +15,7 @@ use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{self, DiskLimit, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Local, Target};
 use keepsake::Keepsake;
-pub use keepsake::{recover, unrestored};
+pub use keepsake::{is_restored, recover, unrestored};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
