@@ -78,6 +78,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         // It may be why there is nothing to compare.
         let unfinished = compare::unfinished(&first, &second);
         unfinished.iter().for_each(|caveat| out::tell(&format!("unfinished: {caveat}\n")));
+        compare::unlike(&first, &second).iter().for_each(|what| out::tell(&format!("they differ: {what}\n")));
         let hint = crate::failure::Hint(error.hint());
         anyhow::Error::from(error).context(hint)
     })?;

@@ -79,8 +79,8 @@ pub enum Action {
         /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
-        /// Further arguments for the client, after `--`
-        #[arg(last = true)]
+        /// A database, or further arguments for the client after `--`
+        #[arg(trailing_var_arg = true)]
         arguments: Vec<String>,
     },
     /// Print the server's log
@@ -261,16 +261,23 @@ fn as_json(info: &SandboxInfo) -> serde_json::Value {
 }
 
 fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
-    let names: Vec<String> = name.map(str::to_owned).into_iter().collect();
+    let all = sandbox::list(&session.home)?;
+    let stopped =
+        || all.iter().filter(|info| info.state == State::Stopped).map(|info| info.name.clone()).collect();
+    let names: Vec<String> = name.map_or_else(stopped, |name| vec![name.to_owned()]);
     if let Some(name) = name {
-        let all = sandbox::list(&session.home)?;
         let unknown = || SandboxError::Unknown { name: name.to_owned(), home: session.home.clone() };
         let found = all.iter().find(|info| info.name == name).ok_or_else(unknown)?;
         if let State::Running { pid } = found.state {
             return Err(SandboxError::AlreadyRunning { name: name.to_owned(), pid }.into());
         }
     }
-    if !yes && !confirmed(session, &names)? {
+    for name in &names {
+        if let Some((study, _)) = profile::unrestored(&session.home, name)? {
+            out::tell(&format!("warning: study {study} cannot continue without the data of {name}\n"));
+        }
+    }
+    if !yes && !confirmed(&names)? {
         out::line("nothing removed")?;
         return Ok(());
     }
@@ -281,22 +288,14 @@ fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
 }
 
 /// Data of hours of loading is not removed by a slip of the finger.
-fn confirmed(session: &Session, names: &[String]) -> Result<bool> {
+fn confirmed(names: &[String]) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         bail!("removing data needs a confirmation, and standard input is not a terminal; add --yes");
     }
-    let what = match names {
-        [] => sandbox::list(&session.home)?
-            .into_iter()
-            .filter(|info| info.state == State::Stopped)
-            .map(|info| info.name)
-            .collect::<Vec<_>>(),
-        names => names.to_vec(),
-    };
-    if what.is_empty() {
+    if names.is_empty() {
         return Ok(false);
     }
-    out::tell(&format!("remove {} with all data? [y/N] ", what.join(", ")));
+    out::tell(&format!("remove {} with all data? [y/N] ", names.join(", ")));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim().eq_ignore_ascii_case("y"))

@@ -240,9 +240,8 @@ impl DataError {
             }
             Self::Target(error) => return error.hint(),
             Self::Differs { .. } => "drop that data set first, name another database, or ask for this one",
-            Self::HalfFinished { .. } => "fill it again by `evenkeel data fill URL --replace`",
-            Self::Written { .. } => {
-                "restore the snapshot, or fill it again by `evenkeel data fill URL --replace`"
+            Self::HalfFinished { .. } | Self::Written { .. } => {
+                "fill it again by `evenkeel data fill URL --replace`"
             }
             Self::Foreign { .. } => {
                 "name an empty or new database; for these tables, `evenkeel workload from URL > shop.toml` makes a workload"

@@ -121,6 +121,10 @@ impl Found {
             // An insert of given rows is printed so; nothing is read.
             "ALL" if row.select_type == "INSERT" || row.select_type == "REPLACE" || row.rows.is_empty() => {}
             "ALL" | "hash_ALL" => self.scans.push(row.table.clone()),
+            // InnoDB keeps a table's rows in its primary key.
+            "index" if row.key == "PRIMARY" => {
+                self.index_scans.push(format!("{} (PRIMARY: the rows themselves)", row.table));
+            }
             "index" | "hash_index" => self.index_scans.push(row.table.clone()),
             _ => {}
         }

@@ -40,7 +40,7 @@ pub enum SandboxError {
     UnfitBinary { path: PathBuf, reason: String },
     #[error("sandbox {name:?} runs already (pid {pid})")]
     AlreadyRunning { name: String, pid: i32 },
-    #[error("sandbox {name:?} is in use by another evenkeel")]
+    #[error("sandbox {name:?} is in use by another evenkeel, a study perhaps")]
     Busy { name: String },
     #[error("there is no sandbox {name:?} in {}", home.display())]
     Unknown { name: String, home: PathBuf },
@@ -149,7 +149,9 @@ impl SandboxError {
             Self::UnfitBinary { .. } => {
                 "name a mariadbd of version 10.4 or later, or a mysqld of 8.0.30 or later, by --server-binary"
             }
-            Self::Busy { .. } => "wait for the other evenkeel, or choose another name",
+            Self::Busy { .. } => {
+                "`evenkeel runs` shows a study that runs: wait for its end, stop it by Ctrl-C, or choose another name"
+            }
             Self::Unknown { .. } => "evenkeel sandbox list shows what there is",
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",
             Self::Limit { .. } => "run without the limit, or where cgroups are writable (as root)",

@@ -72,6 +72,9 @@ pub fn find(home: &Path, name: &str) -> Result<Sandbox, SandboxError> {
 pub fn find_as(spec: &SandboxSpec) -> Result<Sandbox, SandboxError> {
     let (paths, record) = load(&spec.home, &spec.name)?;
     let Some(id) = record.live() else { return Err(SandboxError::NotRunning { name: spec.name.clone() }) };
+    if !record.detached {
+        return Err(SandboxError::Busy { name: spec.name.clone() });
+    }
     let differences = differences(&record, spec)?;
     match differences.is_empty() {
         true => Ok(Sandbox::adopted(paths, record, id)),

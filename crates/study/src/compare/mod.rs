@@ -17,7 +17,7 @@ pub use found::{Carried, Condition, Parted, Statement};
 pub use judged::{CompareError, Compared};
 use side::Count;
 pub use side::{Figure, More, Side};
-pub use studies::{LevelPair, level_pairs};
+pub use studies::{LevelPair, level_pairs, unlike};
 
 /// Much other load changes what a request costs by up to this factor.
 const CACHES: f64 = 2.0;

@@ -234,7 +234,7 @@ const TAKEN_ALIKE: f64 = 5.0;
 const SESSIONS_ALIKE: f64 = 0.2;
 
 /// What differs between two studies beside the server, in words. Levels of one study may differ in just that.
-pub(super) fn unlike(first: &Side, second: &Side) -> Vec<String> {
+pub fn unlike(first: &Side, second: &Side) -> Vec<String> {
     let (one, other) = (first.name(), second.name());
     if one == other {
         return Vec::new();

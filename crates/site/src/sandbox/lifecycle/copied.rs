@@ -32,6 +32,13 @@ pub(super) fn password(spec: &SandboxSpec, looks: (&Stop, Events<'_>)) -> Result
     }
 }
 
+/// The program that a sandbox ran last, if it is still there; of a copy, that of its original.
+pub(super) fn known_binary(spec: &SandboxSpec) -> Option<std::path::PathBuf> {
+    let known = |name: &str| Record::load(&Paths::new(&spec.home, name).ok()?).ok()?;
+    let record = known(&spec.name).or_else(|| known(spec.copy_of.as_deref()?))?;
+    Some(record.server_binary).filter(|path| path.is_file())
+}
+
 fn stopped(
     spec: &SandboxSpec,
     name: &str,

@@ -17,7 +17,7 @@ use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, 
 use crate::sandbox::startup::{Janitor, Startup, sweep};
 use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use crate::server::ServerVersion;
-use copied::{check_file_disk, copy_data, load_stopped, password};
+use copied::{check_file_disk, copy_data, known_binary, load_stopped, password};
 use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -63,7 +63,10 @@ impl Sandbox {
         if let Some((what, reason)) = spec.domain.misfit() {
             return Err(SandboxError::Limit { what, reason });
         }
-        let binary = ServerBinary::find(spec.server_binary.as_deref())?;
+        let binary = match &spec.server_binary {
+            Some(path) => ServerBinary::find(Some(path))?,
+            None => ServerBinary::find(known_binary(spec).as_deref())?,
+        };
         let mut sandbox = Self::prepare(spec, stop, events)?;
         sandbox.check_line(&binary)?;
         sandbox.record.settings = settings;
@@ -94,7 +97,10 @@ impl Sandbox {
         paths.check_home()?;
         // Before the lock, because whoever holds a running one holds that too; and after it, because somebody
         // may have been faster.
-        load_stopped(&paths, stop, events)?;
+        if load_stopped(&paths, stop, events)?.is_none() {
+            // A refusal leaves no folder.
+            password(spec, (stop, events))?;
+        }
         paths.create()?;
         let lock = paths.lock()?;
         if Snapshot::is_interrupted(&paths.data()) {
