@@ -49,7 +49,7 @@ pub struct Needed {
     /// Servers that share the load equally.
     pub servers: u64,
     pub each: Answer,
-    /// Whether they are so many because no higher rate was measured, rather than for an objective.
+    /// Whether they are so many because no higher rate is sure to be carried, rather than for an objective.
     pub by_range: bool,
 }
 
@@ -92,8 +92,15 @@ impl Server {
         };
         let does = |each: &Answer| each.of(figure).high <= wanted && self.knows(each.rate).is_ok();
         let enough = self.fewest(rate, most, does);
-        let servers = enough.ok_or_else(|| self.out_of_reach(rate / most, figure, wanted))?;
-        Ok(Needed { servers: servers as u64, each: self.at(rate / servers)?, by_range: false })
+        let wanted = enough.ok_or_else(|| self.out_of_reach(rate / most, figure, wanted))?;
+        let servers = wanted.max((rate / self.most() / 1.000_1).ceil());
+        Ok(Needed { servers: servers as u64, each: self.at(rate / servers)?, by_range: servers > wanted })
+    }
+
+    /// What each server gets at most, where the profile saw an end: no objective is worth a rate that may not be carried.
+    fn most(&self) -> f64 {
+        let carried = self.certain().max(self.mean.range().1);
+        if self.mean.ends().at_most.is_some() { carried } else { f64::INFINITY }
     }
 
     /// The fewest servers, up to these, of which each does this. With more servers each has less to do and answers no later. Intervals are
@@ -133,8 +140,7 @@ impl Server {
     pub fn highest(&self, (figure, wanted): (Figure, f64)) -> Option<f64> {
         let lowest = self.mean.range().0;
         let fits = |rate: f64| self.at(rate).is_ok_and(|each| each.of(figure).high <= wanted);
-        let (mut fitting, mut beyond) =
-            (self.mean.ends().at_most.unwrap_or(NEAR * self.mean.range().1), f64::INFINITY);
+        let (mut fitting, mut beyond) = (self.most().min(NEAR * self.mean.range().1), f64::INFINITY);
         while !fits(fitting) {
             (fitting > lowest).then_some(())?;
             (fitting, beyond) = ((FEWER * fitting).max(lowest), fitting);

@@ -22,8 +22,8 @@ use std::process::ExitCode;
 Examples:
   evenkeel sandbox up                                     a private server named `default`
   evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
-  evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
-  evenkeel sandbox up slow --disk-iops 300                at most 300 reads and 300 writes per second
+  evenkeel sandbox up small --set innodb_buffer_pool_size=64M --at cpus=0,memory=1G
+  evenkeel sandbox up slow --at disk-iops=300             at most 300 reads and 300 writes per second
   evenkeel sandbox up guest --at cpus=0,quota=50%,memory=400M,file-disk=2G,net=20M
                                                           like a guest of its own (root)
   evenkeel sandbox up twin --copy-of demo                 the same files; stop demo first
@@ -41,14 +41,15 @@ pub struct Args {
 /// What to do with a sandbox.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Start a private server and leave it running; one that already runs with these flags is kept
+    /// Start a private server and leave it running; one that already runs with these flags is kept, a stopped one gets them anew and keeps
+    /// data and port
     Up {
         /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
         /// What it is like
         #[command(flatten)]
-        server: ServerArgs,
+        server: Box<ServerArgs>,
         /// Port on 127.0.0.1 [default: a free one]
         #[arg(long)]
         port: Option<u16>,
@@ -79,7 +80,7 @@ pub enum Action {
         /// Name of the sandbox
         #[arg(default_value = "default")]
         name: String,
-        /// A database, or further arguments for the client after `--`
+        /// A database, and further arguments for the client after `--`
         #[arg(trailing_var_arg = true)]
         arguments: Vec<String>,
     },
@@ -144,7 +145,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                     "warning: study {study} changed the data of sandbox {name:?} and has not restored them: {what}\n"
                 ));
             }
-            let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
+            let arguments: Vec<_> = arguments.iter().filter(|word| *word != "--").map(Into::into).collect();
             // Returns only where the client could not take this process's place.
             return Err(sandbox::shell(&session.home, name, &arguments).into());
         }
@@ -211,7 +212,10 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
 
 fn down(session: &Session, name: &str) -> Result<()> {
     let mut view = View::new(mode(session, false));
-    sandbox::find(&session.home, name)?.down(&mut |event| tell(&mut view, &event))?;
+    match sandbox::find(&session.home, name) {
+        Err(SandboxError::NotRunning { .. }) => out::line(format!("{name} is stopped already"))?,
+        found => found?.down(&mut |event| tell(&mut view, &event))?,
+    }
     Ok(())
 }
 
@@ -224,6 +228,12 @@ fn list(session: &Session, json: bool) -> Result<()> {
     }
     if found.is_empty() {
         out::line("No sandboxes yet; `evenkeel sandbox up` makes one.")?;
+    }
+    if !found.is_empty() {
+        out::line(format!(
+            "{:<28} {:<18} {:<20} {:>9}  {:<21} domain",
+            "name", "state", "server", "data", "address"
+        ))?;
     }
     for info in &found {
         let place = if matches!(info.state, State::Running { .. }) {
@@ -269,6 +279,9 @@ fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
         let unknown = || SandboxError::Unknown { name: name.to_owned(), home: session.home.clone() };
         let found = all.iter().find(|info| info.name == name).ok_or_else(unknown)?;
         if let State::Running { pid } = found.state {
+            if !found.detached {
+                return Err(SandboxError::Busy { name: name.to_owned() }.into());
+            }
             return Err(SandboxError::AlreadyRunning { name: name.to_owned(), pid }.into());
         }
     }

@@ -3,6 +3,7 @@
 use super::units;
 use anyhow::{Context, Result, bail};
 use evenkeel_lab::data::Via;
+use evenkeel_site::sandbox::{DiskLimit, Domain};
 use evenkeel_study::profile::PoolSize;
 
 /// What changes between series besides the rate.
@@ -17,7 +18,7 @@ pub enum Factor {
     /// I/Os per second that the disk gives at most; `None` without a limit.
     DiskIops(Vec<Option<u64>>),
     /// The same for bytes per second.
-    DiskBandwidth(Vec<Option<u64>>),
+    DiskRate(Vec<Option<u64>>),
 }
 
 /// One level of the layout.
@@ -43,16 +44,12 @@ pub fn parse(text: &str) -> Result<Factor> {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
         "tablespace" => Ok(Factor::Shared(tablespaces(levels)?)),
-        "disk-iops" => Ok(Factor::DiskIops(
-            limits(levels, units::disk_iops).with_context(|| format!("reading {text:?}"))?,
-        )),
-        "disk-bandwidth" => Ok(Factor::DiskBandwidth(
-            limits(levels, units::disk_bandwidth).with_context(|| format!("reading {text:?}"))?,
-        )),
+        "disk-iops" => Ok(Factor::DiskIops(limits("disk-iops", levels, |disk| disk.iops)?)),
+        "disk-rate" => Ok(Factor::DiskRate(limits("disk-rate", levels, |disk| disk.bytes_per_s)?)),
         other => {
             bail!(
                 "unknown factor {other:?}; write it as buffer-pool=LEVELS, layout=LEVELS, tablespace=shared,own, \
-                 disk-iops=300,none or disk-bandwidth=20M,none"
+                 disk-iops=300,none or disk-rate=20M,none"
             )
         }
     }
@@ -77,11 +74,11 @@ fn layout(level: &str) -> Result<Layout> {
     Ok(Layout::Via(via))
 }
 
-/// Limits above zero, and `none`.
-fn limits(levels: &str, read: fn(&str) -> Result<u64>) -> Result<Vec<Option<u64>>> {
+/// Limits as a domain has them, and `none`.
+fn limits(name: &str, levels: &str, of: fn(DiskLimit) -> Option<u64>) -> Result<Vec<Option<u64>>> {
     let level = |level: &str| match level.trim() {
         "none" => Ok(None),
-        number => read(number).map(Some),
+        number => Ok(of(format!("{name}={number}").parse::<Domain>()?.disk)),
     };
     levels.split(',').map(level).collect()
 }
@@ -146,7 +143,7 @@ mod tests {
             Factor::Layout(vec![Layout::Via(Via::Insert), Layout::Via(Via::Dump)])
         );
         assert_eq!(parse("disk-iops=300,none").unwrap(), Factor::DiskIops(vec![Some(300), None]));
-        assert_eq!(parse("disk-bandwidth=20M").unwrap(), Factor::DiskBandwidth(vec![Some(20 << 20)]));
+        assert_eq!(parse("disk-rate=20M").unwrap(), Factor::DiskRate(vec![Some(20 << 20)]));
         assert_eq!(parse("tablespace=shared,own").unwrap(), Factor::Shared(vec![true, false]));
     }
 
@@ -154,7 +151,7 @@ mod tests {
     fn nonsense_is_refused() {
         let pools = "0% 50%..20% 1%..100%:0.1% 1%..2%:1e-320% 20%..100%:0%".split(' ');
         let pools = pools.map(|levels| format!("buffer-pool={levels}"));
-        let others = "pool pool=1 buffer-pool= layout=copy,dump disk-iops=0 disk-bandwidth=".split(' ');
+        let others = "pool pool=1 buffer-pool= layout=copy,dump disk-iops=0 disk-rate=".split(' ');
         for text in pools.chain(others.map(str::to_owned)) {
             assert!(parse(&text).is_err(), "{text}");
         }

@@ -5,7 +5,6 @@ use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::experiment::Margin;
 use evenkeel_sense::cpu::{CPUS_MAX, CpuOf, CpuSet};
-use evenkeel_site::sandbox::DiskLimit;
 
 /// Reads a duration with its unit.
 pub fn duration(text: &str) -> Result<Nanos> {
@@ -37,36 +36,6 @@ pub fn positive(text: &str, flag: &str) -> Result<Nanos> {
     }
     Ok(duration)
 }
-
-/// A limit of bytes per second of a private server's disk.
-pub fn disk_bandwidth(text: &str) -> Result<u64> {
-    match bytes(text)? {
-        0 => bail!("{LIMIT_OF_NOTHING}"),
-        few @ 1..DiskLimit::BYTES_MIN => {
-            bail!(
-                "{few} bytes per second are too few to start a server; write it as 256K or more, 20M for example"
-            )
-        }
-        limit => Ok(limit),
-    }
-}
-
-/// A limit of I/Os per second of a private server's disk.
-pub fn disk_iops(text: &str) -> Result<u64> {
-    match text.parse().with_context(|| format!("{text:?} is not a number of I/Os per second"))? {
-        0 => bail!("{LIMIT_OF_NOTHING}"),
-        few @ 1..DiskLimit::IOPS_MIN => {
-            bail!(
-                "{few} I/Os per second are too few to start a server; write it as {} or more",
-                DiskLimit::IOPS_MIN
-            )
-        }
-        limit => Ok(limit),
-    }
-}
-
-const LIMIT_OF_NOTHING: &str =
-    "with a limit of 0 a server cannot work; write it as none in a factor, for no limit";
 
 /// Reads a size in bytes; K, M, G and T are powers of 1,024, as for the server's own settings.
 pub fn bytes(text: &str) -> Result<u64> {

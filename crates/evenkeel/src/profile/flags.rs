@@ -2,7 +2,7 @@
 
 use crate::config::units;
 use crate::server::data::DataArgs;
-use crate::server::place::{ServerArgs, domain};
+use crate::server::place::ServerArgs;
 use anyhow::Result;
 use evenkeel_sense::cpu::CpuOf;
 use evenkeel_site::sandbox::CpuSet;
@@ -78,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
     /// A factor to vary: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script,
-    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own, disk-iops=300,none, disk-bandwidth=20M,none
+    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own, disk-iops=300,none, disk-rate=20M,none
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,
     /// Seed of arrivals, parameters, order and data; the same seed gives the same requests
@@ -163,8 +163,8 @@ pub fn split_cpus() -> (CpuSet, CpuSet) {
     (others, own.last().copied().into_iter().collect())
 }
 
-pub fn server_cpus(args: &Args) -> Result<CpuSet> {
-    Ok(domain(&args.server)?.cpus.unwrap_or_else(|| split_cpus().0))
+pub fn server_cpus(args: &Args) -> CpuSet {
+    args.server.at.cpus.clone().unwrap_or_else(|| split_cpus().0)
 }
 
 /// CPUs of the load threads; none where they may run on any.

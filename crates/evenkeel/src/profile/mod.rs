@@ -50,7 +50,7 @@ pub fn measure(
     let was_stopped = outcome.as_ref().map_or(true, |summary| !summary.complete);
     let is_gone = is_new && was_stopped && discard_if_empty(folder);
     if let (Err(_), Ok(Some(written))) = (&outcome, lab_study::written(folder)) {
-        out::tell(&format!("rows written so far, search and warm-up included: {written}\n"));
+        out::tell(&format!("rows written so far, warm-up and any search included: {written}\n"));
     }
     let summary = outcome.map_err(|error| named(error, folder));
     let summary = summary.with_context(|| format!("measuring {}", folder.path().display()))?;
@@ -93,7 +93,7 @@ pub fn finish(
     let (plan, runs) = (folder.plan()?, folder.runs()?);
     out::painted(&table::profile(&plan, summary, &runs, look(), wide))?;
     if let Some(written) = &summary.written {
-        out::line(format!("\nrows written, search and warm-up included: {written}"))?;
+        out::line(format!("\nrows written, warm-up and any search included: {written}"))?;
     }
     if runs.is_empty() {
         let go_on = goes_on::command(folder.path()).unwrap_or_default();

@@ -31,8 +31,8 @@ pub struct Servers {
 pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str) -> Result<Servers> {
     check(args)?;
     let set = data::set(workload, &args.data, items(args, factors))?;
-    let cpus = server_cpus(args)?;
-    let limit = place::domain(&args.server)?.disk;
+    let cpus = server_cpus(args);
+    let limit = args.server.at.disk;
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
@@ -87,7 +87,7 @@ fn private_sandbox(
         if of.is_empty() { name } else { format!("{name}-{of}") }
     };
     let mut sandbox = crate::server::place::spec(session, &args.server, name(variant))?;
-    sandbox.domain.cpus = Some(server_cpus(args)?);
+    sandbox.domain.cpus = Some(server_cpus(args));
     variant.apply(&mut sandbox);
     if variant.is_copy() {
         sandbox.copy_of = Some(name(variant.original()));

@@ -157,13 +157,22 @@ fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos,
     let may_grow = duration.is_none() && budget.is_none_or(|budget| budget.within.is_none());
     let longest = if may_grow { LONGEST_DEFAULT } else { length };
     if let Some(budget) = budget {
-        leads_to_bounds(budget, length, warm_up, series)?;
+        let search = args.targets.iter().any(|text| place::is_of_others(text)) && args.rate.is_none();
+        leads_to_bounds(budget, length, warm_up, (series, search))?;
     }
     Ok((warm_up, length, longest))
 }
 
+/// What the search for the highest rate of a server that others use takes about.
+const GENTLE_SEARCH: Nanos = Nanos::from_secs(60);
+
 /// Refuses runs that are too short to bring a bound, or too long for their time.
-fn leads_to_bounds(budget: Budget, duration: Nanos, warm_up: Nanos, series: usize) -> Result<()> {
+fn leads_to_bounds(
+    budget: Budget,
+    duration: Nanos,
+    warm_up: Nanos,
+    (series, is_gentle): (usize, bool),
+) -> Result<()> {
     if duration < Nanos::from_secs(SECONDS_MIN as u64) {
         return Err(anyhow::anyhow!(
             "--duration {} is too short: only a run of {SECONDS_MIN} s or more shows whether a rate is carried",
@@ -172,10 +181,12 @@ fn leads_to_bounds(budget: Budget, duration: Nanos, warm_up: Nanos, series: usiz
         .hint(format!("give --duration {SECONDS_MIN}s or more"));
     }
     let runs = u64::from(RUNS_FIRST) * series as u64;
-    let least = Nanos((warm_up + duration).0.saturating_mul(runs));
+    let search = if is_gentle { GENTLE_SEARCH } else { Nanos(0) };
+    let least = Nanos((warm_up + duration).0.saturating_mul(runs)) + search;
+    let searched = if is_gentle { " and a search that starts low" } else { "" };
     match budget.within {
         Some(within) if within < least => Err(anyhow::anyhow!(
-            "--within {} is too short: the first bounds take {runs} runs of {}, which are {} without the start of the server",
+            "--within {} is too short: the first bounds take {runs} runs of {}{searched}, which are {} without the start of the server",
             format::seconds(within.as_secs_f64()),
             format::seconds((warm_up + duration).as_secs_f64()),
             format::seconds(least.as_secs_f64())

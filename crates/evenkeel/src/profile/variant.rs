@@ -143,7 +143,7 @@ impl Factors {
                 Factor::Layout(levels) => layouts = levels.into_iter().map(Some).collect(),
                 Factor::Shared(levels) => shared = levels.into_iter().map(Some).collect(),
                 Factor::DiskIops(levels) => iops = levels.into_iter().map(Some).collect(),
-                Factor::DiskBandwidth(levels) => bytes_per_s = levels.into_iter().map(Some).collect(),
+                Factor::DiskRate(levels) => bytes_per_s = levels.into_iter().map(Some).collect(),
             }
         }
         Ok(Self { pools, layouts, shared, iops, bytes_per_s })
@@ -159,7 +159,7 @@ impl Factors {
                     bytes_per_s: bytes_per_s.unwrap_or(otherwise.bytes_per_s),
                 };
                 let word = |level: Option<u64>| level.map_or("none".to_owned(), |level| level.to_string());
-                let levels = [("disk-iops", iops), ("disk-bandwidth", bytes_per_s)];
+                let levels = [("disk-iops", iops), ("disk-rate", bytes_per_s)];
                 let levels =
                     levels.into_iter().filter_map(|(name, level)| Some((name.to_owned(), word((*level)?))));
                 all.push(Disk { limit, levels: levels.collect() });

@@ -52,7 +52,7 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
         ])),
         ProgressEvent::MeasuredAgain { run, steal_percent, other_load_percent } => {
             let because = Disturbance { steal: *steal_percent, other_load: *other_load_percent };
-            let told = format!("measured again as attempt {}: {because}", run.attempt);
+            let told = format!("disturbed ({because}): measured again as attempt {}", run.attempt);
             Some(join(&[Some(repeat(run)), Some(told)]))
         }
         ProgressEvent::SweepEnded { series, reason, not_measured_per_s } => {

@@ -127,7 +127,7 @@ fn more(studies: &str) -> (String, String) {
     (name.clone(), format!(" --name {name}"))
 }
 
-fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) -> String {
+fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, guess: &str) -> String {
     let Needed { servers, each, .. } = &found.needed;
     let wanted =
         asked.objective.filter(|_| asked.servers.is_none()).map_or_else(String::new, |(figure, seconds)| {
@@ -135,7 +135,6 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, is_guess: bool) 
         });
     let share = if *servers > 1 { format!(", {} each", format::rate(each.rate)) } else { String::new() };
     let servers = format::counted(usize::try_from(*servers).unwrap_or(usize::MAX), "server");
-    let guess = if is_guess { "a guess: " } else { "" };
     let (rate, workload) = (format::rate(asked.rate), &sized.workload);
     match asked.objective {
         Some((figure, seconds)) if asked.words.is_none() => {
@@ -160,7 +159,15 @@ pub(in crate::study) fn lines(
     let beside = sized.bounds.taken_percent.filter(|taken| *taken >= NEIGHBOURS_MUCH);
     let is_guess = odd.is_some() || runs < RUNS_MIN_COUNT || sized.misses_stalls || beside.is_some();
     let (lowest, highest) = server.mean.range();
-    let mut lines = vec![headline(asked, sized, found, is_guess), response(each)];
+    let is_wide = each.mean.is_wide() || each.p95.is_wide();
+    let guess = if is_guess {
+        "a guess: "
+    } else if is_wide {
+        "roughly "
+    } else {
+        ""
+    };
+    let mut lines = vec![headline(asked, sized, found, guess), response(each)];
     lines.extend(found.objective(asked));
     let is_chosen = found.needed.by_range || asked.objective.is_some() && asked.servers.is_none();
     let open = server.knows(asked.rate).err().filter(|_| is_chosen);
@@ -193,24 +200,30 @@ pub(in crate::study) fn lines(
     lines.push(basis(sized, server));
     lines.extend(off.iter().any(Option::is_some).then(|| errors(off)));
     if found.needed.by_range {
-        let why = match sized.bounds.at_least_per_s {
-            Some(_) => "which it carries with 95 % confidence",
-            None => "the highest rate that settled",
-        };
-        let most = format::rate(server.certain());
-        lines.push(format!("no objective given: each server gets at most {most}, {why}"));
+        lines.push(most_each(asked, sized, highest));
     } else if each.rate < lowest {
         lines.push(format!(
             "below the lowest measured rate: this is the response at {}",
             format::rate(lowest)
         ));
     }
-    let is_wide = each.mean.is_wide() || each.p95.is_wide();
     lines.extend(is_wide.then(|| "wide: the upper end is more than twice the lower end".to_owned()));
     if is_wide || is_guess {
         lines.push(format!("a better answer:\n    {}", commands(asked, &answer.narrower)));
     }
     lines
+}
+
+/// What each server gets at most where no objective decides, and why.
+fn most_each(asked: &Asked<'_>, sized: &Sized, highest: f64) -> String {
+    let why = match sized.bounds.at_least_per_s {
+        Some(least) if asked.objective.is_none() || least >= highest => {
+            format!("{}/s, which it carries with 95 % confidence", floor(least))
+        }
+        _ => format!("{}, the highest rate that settled", format::rate(highest)),
+    };
+    let what = asked.objective.map_or("no objective given", |_| "fewer would meet the objective");
+    format!("{what}: each server gets at most {why}")
 }
 
 fn response(each: &Answer) -> String {
@@ -246,7 +259,7 @@ fn basis(sized: &Sized, server: &Server) -> String {
     };
     let _ = match sized.limit.rate {
         Some(limit) => write!(text, ", reliable up to {}", format::rate(limit)),
-        None => write!(text, ", not reliable"),
+        None => write!(text, ", whose response times are not reliable"),
     };
     if !sized.spoilt.is_empty() {
         let rates: Vec<String> = sized.spoilt.iter().map(|rate| format::rate(*rate)).collect();

@@ -269,6 +269,11 @@ impl Domain {
                     .ok_or_else(|| like("net, or net=20M (bytes per second), 64K or more"))?;
                 self.net = Some(Net { bytes_per_s: Some(rate) });
             }
+            _ if key.parse::<u32>().is_ok() => {
+                return Err(DomainError(format!(
+                    "CPU {key} stands alone; write several CPUs as cpus=0+2 or cpus=0-2"
+                )));
+            }
             _ => {
                 return Err(DomainError(format!(
                     "{key:?} is no part of a domain; write host, or some of \
@@ -313,7 +318,7 @@ mod tests {
     fn what_is_not_understood_is_refused_with_how_to_write_it() {
         for (text, words) in [
             ("cpus=", "write it as cpus=0"),
-            ("cpus=0,2", "\"2\" is no part of a domain"),
+            ("cpus=0,2", "cpus=0+2"),
             ("quota=50", "quota=50%"),
             ("quota=nan%", "quota=50%"),
             ("quota=0%", "1% or more"),

@@ -183,7 +183,7 @@ impl Study<'_> {
     /// Finds the saturation of a series, requests per second; the probes stand in the plan.
     pub(super) fn search(&mut self, series: usize) -> Result<f64, StudyError> {
         let label = &self.plan.series[series].label;
-        (self.tell)(StudyEvent::Preparing(format!("searching for the saturation of {label}")));
+        (self.tell)(StudyEvent::Preparing(format!("searching for the highest rate of {label}")));
         let ready = self.cold_server(series)?;
         let found = self.saturation(series, &ready);
         let down = self.sites[self.spec.series[series].site].down(self.tell);

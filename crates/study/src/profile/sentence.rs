@@ -7,13 +7,17 @@ use crate::format::listed;
 use crate::store::format::{BoundsRecord, CellSummary, PlanFile, RunFile, Verdict, WorkRecord};
 use evenkeel_core::caveat::threshold::{ARRIVALS_MIN, CPU_VARIES_MAX, NEIGHBOURS_MIN, RUNS_MIN, SECONDS_MIN};
 use evenkeel_core::digits::{between, ceiling, floor, nearest};
+use evenkeel_core::statistics::Sample;
 use evenkeel_core::trust::TrustLimit;
+use std::collections::BTreeMap;
 
 /// More runs than these are not named one by one in a sentence.
 const NAMES_MAX: usize = 4;
 
 /// Bounds farther apart than this, upper over lower, leave more to say.
 const WIDE: f64 = 1.4;
+/// ... and farther than this, are of little use for a plan.
+const VERY_WIDE: f64 = 2.0;
 /// ... and so does a rate beyond an objective, over the one that meets it.
 const FAR: f64 = 1.3;
 /// From which share of the CPUs on, percent, other load changes the answer.
@@ -47,13 +51,17 @@ impl<'a> Findings<'a> {
         meets.map(|cell| (cell.rate_per_s, cell.runs)).max_by(|one, other| one.0.total_cmp(&other.0))
     }
 
-    /// The statement of a mix with the longest 95th percentile, in ms, at the lowest rate.
+    /// The statement of a mix with the longest 95th percentile, in ms, at the lowest rate, on average over its runs.
     fn slowest(&self) -> Option<(&'a str, f64)> {
         let lowest = self.own_cells().min_by(|one, other| one.rate_per_s.total_cmp(&other.rate_per_s))?;
         let runs = self.runs.iter().filter(|run| run.cell == lowest.cell);
-        let timed = runs
-            .flat_map(|run| &run.statements)
-            .filter_map(|kind| Some((kind.name.as_str(), kind.times.measured()?.p95_ms)));
+        let mut of: BTreeMap<&str, Sample> = BTreeMap::new();
+        for kind in runs.flat_map(|run| &run.statements) {
+            if let Some(times) = kind.times.measured() {
+                of.entry(&kind.name).or_default().push(times.p95_ms);
+            }
+        }
+        let timed = of.into_iter().filter_map(|(name, times)| Some((name, times.mean()?)));
         timed.max_by(|one, other| one.1.total_cmp(&other.1))
     }
 
@@ -121,7 +129,10 @@ impl<'a> Findings<'a> {
     pub(super) fn cpu(&self) -> String {
         let at = match &self.bounds.cpu {
             Some(cpu) => {
-                format!(", at {} requests per second", between(cpu.seen_at_per_s.low, cpu.seen_at_per_s.high))
+                format!(
+                    ", at {} requests completed per second",
+                    between(cpu.seen_at_per_s.low, cpu.seen_at_per_s.high)
+                )
             }
             None => String::new(),
         };
@@ -147,11 +158,11 @@ impl<'a> Findings<'a> {
             cpu.range.is_some() && cpu.varies_percent.is_none_or(|percent| percent <= CPU_VARIES_MAX)
         };
         let known = [
-            (self.bounds.is_something(), "the bounds"),
-            (self.bounds.cpu.as_ref().is_some_and(is_steady), "the CPU cost"),
+            (self.bounds.is_something(), format!("the bounds{}", self.far_apart())),
+            (self.bounds.cpu.as_ref().is_some_and(is_steady), "the CPU cost".to_owned()),
         ];
-        let mut reliable: Vec<String> =
-            known.iter().filter(|(is_known, _)| *is_known).map(|(_, what)| (*what).to_owned()).collect();
+        let known = known.into_iter().filter(|(is_known, _)| *is_known);
+        let mut reliable: Vec<String> = known.map(|(_, what)| what).collect();
         reliable.extend(self.limit.rate.map(|rate| self.times_up_to(rate) + &self.overlooked()));
         let reliable = match reliable.as_slice() {
             [] => "Nothing is reliable yet".to_owned(),
@@ -165,6 +176,16 @@ impl<'a> Findings<'a> {
             None => String::new(),
         };
         reliable + &not + &self.left_out()
+    }
+
+    /// What to do about bounds that leave much open.
+    fn far_apart(&self) -> String {
+        let ends = self.bounds.at_most_per_s.zip(self.bounds.at_least_per_s);
+        let times = ends.map_or(1.0, |(most, least)| most / least);
+        if times < VERY_WIDE {
+            return String::new();
+        }
+        format!(" (they are {times:.1} times apart: profile at a quieter time, or longer by --within)")
     }
 
     fn times_up_to(&self, rate: f64) -> String {

@@ -8,6 +8,7 @@ use crate::store::format::CellRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_core::bounds::{Answer, Fate, RATES_FIRST, Responses, RunAt, Sequence, Step, Wanted, middle};
+use evenkeel_core::digits::nearest;
 use std::collections::VecDeque;
 
 /// A rate at which so many more runs failed than held, by their own generator or by errors of the server, is given up, and the
@@ -22,6 +23,18 @@ const RUNS_MAX: usize = 2_000;
 
 /// Runs of the two rates that a study begins with: what the first bounds cost.
 pub const RUNS_FIRST: u32 = 6;
+
+/// What a server carries may differ by this factor from one search to the next.
+const CHANGED: f64 = 3.0;
+
+/// Refuses to go on at rates that would now be far too high.
+fn still_carries(begun: f64, now: f64) -> Result<(), StudyError> {
+    if begun <= CHANGED * now {
+        return Ok(());
+    }
+    let [begun, now] = [begun, now].map(nearest);
+    Err(StudyError::Differs(format!("a server that is near its limit at {now}/s instead of {begun}/s")))
+}
 
 impl Study<'_> {
     /// The next run; `None` at the end of the sequence. What the folder has already counts.
@@ -55,7 +68,7 @@ impl Study<'_> {
         Ok(None)
     }
 
-    /// The rates that every group begins with.
+    /// The rates that every group begins with. A server that others use is asked gently again where a study goes on.
     fn begin(&mut self, budget: Budget) -> Result<Turns, StudyError> {
         let groups = summary::groups(&self.plan);
         for group in &groups {
@@ -132,11 +145,18 @@ impl Study<'_> {
 
     /// Rates to begin with, the same for all series of a group.
     fn first_rates(&mut self, group: &[usize]) -> Result<(), StudyError> {
-        if self.plan.cells.iter().any(|cell| group.contains(&cell.series)) {
+        let of_group = self.plan.cells.iter().filter(|cell| group.contains(&cell.series));
+        let begun = of_group.take(RATES_FIRST * group.len()).map(|cell| cell.rate_per_s).reduce(f64::max);
+        let is_of_others = group.iter().any(|one| self.spec.sites[self.spec.series[*one].site].of_others);
+        if begun.is_some() && !is_of_others {
             return Ok(());
         }
         let saturation = self.lowest_saturation(group)?;
-        for rate in sequence(self.spec, self.spec.budget.unwrap_or_default()).first(saturation) {
+        let first = sequence(self.spec, self.spec.budget.unwrap_or_default()).first(saturation);
+        if let Some(begun) = begun {
+            return still_carries(begun, first.iter().copied().fold(0.0, f64::max));
+        }
+        for rate in first {
             for series in group {
                 order::cell_of(&mut self.plan, *series, rate);
             }

@@ -77,11 +77,16 @@ impl Sandbox {
         check_space(&sandbox.paths, redo_log_bytes(&sandbox.record.settings))?;
         sandbox.record.save(&sandbox.paths)?;
         if !sandbox.paths.data().exists() {
-            events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
             sandbox.write_config(&binary)?;
             match &spec.copy_of {
-                Some(other) => copy_data(spec, other, &sandbox.paths, (stop, events))?,
-                None => bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?,
+                Some(other) => {
+                    events(SandboxEvent::Note(format!("copying the data of {other}")));
+                    copy_data(spec, other, &sandbox.paths, (stop, events))?;
+                }
+                None => {
+                    events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
+                    bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?;
+                }
             }
         }
         sandbox.limit(events)?;
