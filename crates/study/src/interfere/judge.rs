@@ -224,6 +224,8 @@ fn matrix(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matrix {
     Matrix {
         part: PART.to_owned(),
         title: format!("times slower in {own}"),
+        words: "Rows are victims, columns their neighbours, with 95 % intervals. The darker the slower; a frame marks what is named.",
+        fine: Some(1.0),
         columns: columns.iter().map(|job| format!("{other}'s {job}")).collect(),
         rows: victims(part, domain).map(row).collect(),
     }
@@ -244,6 +246,8 @@ fn together(part: &Part, runs: &[Run]) -> Matrix {
     Matrix {
         part: PART.to_owned(),
         title: "both together, of what each does alone".to_owned(),
+        words: "2 where neither minds the other, 1 where they take turns.",
+        fine: None,
         columns: columns.iter().map(|job| format!("b's {job}")).collect(),
         rows: if columns.is_empty() { Vec::new() } else { victims(part, 0).map(row).collect() },
     }
