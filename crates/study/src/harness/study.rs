@@ -36,8 +36,8 @@ pub trait Study {
         plan.parts.iter().map(of_part).sum()
     }
 
-    /// Puts up what the runs of a part need. It is called before the first run of a part that is missing.
-    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<(), Self::Error>;
+    /// Puts up what the runs of a part need, by what was measured before. It is called before the first run of a part that is missing.
+    fn prepare(&mut self, part: &Part, runs: &[Run], tell: Notify<'_>) -> Result<(), Self::Error>;
 
     /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>, Self::Error>;

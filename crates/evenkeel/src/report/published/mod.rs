@@ -102,7 +102,7 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let words = |text: &str| format!("<p class=\"words\">{}</p>\n", Text(text));
     let sentences = view.said.sentences.iter().filter(|(name, _)| *name == part.name);
     let sentences: String = sentences.map(|(_, text)| words(text)).collect();
-    if cells.is_empty() && sentences.is_empty() {
+    if part.title.is_empty() || cells.is_empty() && sentences.is_empty() {
         return String::new();
     }
     let lines = plots::lines(part, &cells);
