@@ -11,7 +11,7 @@ use evenkeel_site::sandbox::Domain;
 use evenkeel_study::harness::Plan;
 use evenkeel_study::interfere::jobs::{JOBS, Job};
 use evenkeel_study::interfere::tables::BLOCK_ROWS;
-use evenkeel_study::interfere::{DOMAINS, NAME, Setting, parts};
+use evenkeel_study::interfere::{DOMAINS, NAME, Setting, parts, remedy};
 use evenkeel_study::published::MachineRecord;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +31,8 @@ Examples:
       two domains with a CPU each
   evenkeel interfere --at cpus=0 --at cpus=0 --jobs read,write --jobs load
       does a load in b disturb the reads and writes of a?
+  evenkeel interfere --at cpus=0 --at cpus=0 --jobs read --jobs cpu --remedy
+      and what removes it: another CPU, a weight, a limit?
   evenkeel study --resume last
       continue one that was stopped
 
@@ -56,6 +58,9 @@ pub struct Args {
     /// Runs of each pair [default: 5]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1_000))]
     pub repeats: Option<u32>,
+    /// Tries remedies for the worst three slowdowns, each until one has removed it: other CPUs, weights, limits of CPU or disk
+    #[arg(long)]
+    pub remedy: bool,
     /// How long a pair is watched, in seconds [default: 4; --quick: 1]
     #[arg(long, value_name = "S", value_parser = value_parser!(u32).range(1..=3_600))]
     pub seconds: Option<u32>,
@@ -99,7 +104,9 @@ fn plan(args: &Args) -> Result<Plan> {
         }
     };
     let [a, b] = jobs;
-    let parts = parts(&[named(&a)?, named(&b)?], args.repeats.unwrap_or(REPEATS));
+    let repeats = args.repeats.unwrap_or(REPEATS);
+    let mut parts = parts(&[named(&a)?, named(&b)?], repeats);
+    parts.extend(args.remedy.then(|| remedy::parts(repeats)).into_iter().flatten());
     let setting = Setting {
         domains,
         rows: args.rows / BLOCK_ROWS * BLOCK_ROWS,
@@ -171,6 +178,7 @@ mod tests {
         );
         assert_eq!(each.setting["domains"][0], "cpus=0-1");
         assert_eq!(levels(&made("--quick").unwrap())[1], "alone,select,write,cpu,idle");
+        assert_eq!((made("").unwrap().parts.len(), made("--remedy").unwrap().parts.len()), (1, 13));
     }
 
     #[test]

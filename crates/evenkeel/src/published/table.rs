@@ -63,6 +63,9 @@ pub fn share_words(share: &Share) -> String {
 }
 
 fn of_part(view: &Published<'_>, part: &Part, look: Look, width: usize) -> String {
+    if part.title.is_empty() {
+        return String::new();
+    }
     let cells = view.cells_of(part);
     let figures = view.known(&cells);
     let sentences = view.said.sentences.iter().filter(|(name, _)| *name == part.name);

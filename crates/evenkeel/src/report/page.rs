@@ -75,13 +75,16 @@ fn charts(study: &Study) -> String {
 }
 
 pub fn figure(plot: &Plot, legend: &str) -> String {
+    card(&plot.heading, &plot.words, &format!("{}{legend}", note(plot)), &plot.chart.svg())
+}
+
+/// A drawing with its heading, what it shows in words, and further markup above it.
+pub fn card(heading: &str, words: &str, more: &str, drawing: &str) -> String {
     format!(
-        "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{}{legend}</figcaption>\n\
-         <div class=\"drawing\">{}</div></figure>\n",
-        Text(&plot.heading),
-        Text(&plot.words),
-        note(plot),
-        plot.chart.svg()
+        "<figure class=\"card\"><figcaption><h3>{}</h3><p class=\"words\">{}</p>{more}</figcaption>\n\
+         <div class=\"drawing\">{drawing}</div></figure>\n",
+        Text(heading),
+        Text(words)
     )
 }
 

@@ -37,11 +37,15 @@ pub struct Judgement {
     pub guides: Vec<(String, &'static str, f64, String)>,
 }
 
-/// A table of a part: its columns by name, and its rows by name with a place for each column.
+/// A table of a part: its columns by name, and its rows by name with a place for each column. The page draws it as a heat map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     pub part: String,
     pub title: String,
+    /// What it shows, in a sentence or two.
+    pub words: &'static str,
+    /// The value that nobody minds; the more a place is above it, the worse. `None` where a value is only large or small.
+    pub fine: Option<f64>,
     pub columns: Vec<String>,
     pub rows: Vec<(String, Vec<Option<Mark>>)>,
 }

@@ -140,7 +140,7 @@ impl<S: Study + ?Sized> Course for Parts<'_, S> {
         let part = &self.plan.parts[*at];
         let missing = self.keys(*at, part).filter(|key| self.finished(key).is_none()).count();
         if self.prepared.is_none_or(|(prepared, _)| prepared != *at) {
-            self.study.prepare(part, self.tell)?;
+            self.study.prepare(part, &self.runs, self.tell)?;
             self.prepared = Some((*at, missing));
         }
         let order = Order { part, levels, repeat: *repeat, attempt };

@@ -35,6 +35,7 @@ pub struct Plan {
 pub struct Part {
     /// Name, of letters, digits and `-`.
     pub name: String,
+    /// Empty of one that tables and pages leave out, because what it comes to is said with another one.
     pub title: String,
     pub about: String,
     /// Factors; figures are drawn against a numeric one.

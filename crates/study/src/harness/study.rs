@@ -36,8 +36,8 @@ pub trait Study {
         plan.parts.iter().map(of_part).sum()
     }
 
-    /// Puts up what the runs of a part need. It is called before the first run of a part that is missing.
-    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<(), Self::Error>;
+    /// Puts up what the runs of a part need, by what was measured before. It is called before the first run of a part that is missing.
+    fn prepare(&mut self, part: &Part, runs: &[Run], tell: Notify<'_>) -> Result<(), Self::Error>;
 
     /// Makes a run; `None` where somebody asked to stop. The harness says which run it is.
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>, Self::Error>;
@@ -109,6 +109,8 @@ pub struct Chart {
     pub scale: Scale,
     /// A level that says nothing here and is not drawn: the limit of a guard that has none.
     pub without: &'static str,
+    /// Whether it is a heat map over the last two factors of its part.
+    pub is_heat: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +152,7 @@ impl Figure {
         Self {
             key,
             head,
-            chart: Some(Chart { heading, axis, words: "", unit, scale, without: "" }),
+            chart: Some(Chart { heading, axis, words: "", unit, scale, without: "", is_heat: false }),
             is_flag: false,
         }
     }
@@ -164,6 +166,12 @@ impl Figure {
     pub const fn on(self, unit: Unit, scale: Scale) -> Self {
         let Some(chart) = self.chart else { return self };
         Self { chart: Some(Chart { unit, scale, ..chart }), ..self }
+    }
+
+    /// As a heat map: the last factor of its part across, the one before down, and a map for each combination of the others.
+    pub const fn heat(self) -> Self {
+        let Some(chart) = self.chart else { return self };
+        Self { chart: Some(Chart { is_heat: true, ..chart }), ..self }
     }
 
     /// Without the line of one level.

@@ -59,7 +59,7 @@ impl Study for Workers {
         1.0
     }
 
-    fn prepare(&mut self, _: &Part, _: Notify<'_>) -> Result<(), StoreError> {
+    fn prepare(&mut self, _: &Part, _: &[Run], _: Notify<'_>) -> Result<(), StoreError> {
         self.prepared += 1;
         Ok(())
     }

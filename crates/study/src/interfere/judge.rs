@@ -7,7 +7,7 @@ use crate::harness::{Cell, Judgement, Mark, Matrix, Number, Part, Plan, Run, cel
 use evenkeel_core::statistics::{Compared, Estimate, Ratio, first_over_others, holm};
 
 /// A slowdown below this is nobody's trouble, however sure.
-const NAMED_FROM: f64 = 1.1;
+pub const NAMED_FROM: f64 = 1.1;
 /// Of all slowdowns of a study together, how probable a false one is.
 const ALPHA: f64 = 0.05;
 /// A domain waits for CPU where its threads together wait so long in a second, and so much longer than alone.
@@ -30,8 +30,7 @@ struct Slowdown<'a> {
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let Some(part) = plan.part(PART) else { return Judgement::default() };
     let (cells, found) = (cells(plan, runs), slowdowns(part, runs));
-    let mut named: Vec<&Slowdown<'_>> = found.iter().filter(|one| one.is_named).collect();
-    named.sort_by(|one, other| other.compared.ratio.ratio.total_cmp(&one.compared.ratio.ratio));
+    let named = worst_first(&found);
     let mut sentences: Vec<String> = named.iter().map(|one| one.words(&cells)).collect();
     sentences.push(losses(runs));
     let matrices =
@@ -49,9 +48,57 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         place: setting.place.known(),
         matrices: matrices.filter(|matrix| !matrix.rows.is_empty()).collect(),
         sentences: sentences.into_iter().map(|text| (PART.to_owned(), text)).collect(),
-        caveats: doubts(plan.parts.iter(), runs).chain(of_runs(runs)).collect(),
+        caveats: doubts(std::iter::once(part), runs).chain(of_runs(runs)).collect(),
         ..Judgement::default()
     }
+}
+
+/// Those that are named.
+fn worst_first<'a, 'b>(found: &'b [Slowdown<'a>]) -> Vec<&'b Slowdown<'a>> {
+    let mut named: Vec<&Slowdown<'_>> = found.iter().filter(|one| one.is_named).collect();
+    named.sort_by(|one, other| other.compared.ratio.ratio.total_cmp(&one.compared.ratio.ratio));
+    named
+}
+
+/// A slowdown that is named, as remedies need it.
+pub struct Trouble {
+    /// Place of its domain, and the job there.
+    pub victim: (usize, String),
+    /// The job of the other domain.
+    pub neighbour: String,
+    /// Times slower.
+    pub ratio: f64,
+    pub waits_for_disk: bool,
+    /// What the neighbour did meanwhile: on the disk, and its rates.
+    pub neighbour_mb_per_s: Option<f64>,
+    pub neighbour_rates: Vec<f64>,
+}
+
+impl Trouble {
+    /// `a's read beside b's cpu`.
+    pub fn words(&self) -> String {
+        let (victim, job) = &self.victim;
+        format!("{}'s {job} beside {}'s {}", DOMAINS[*victim], DOMAINS[1 - victim], self.neighbour)
+    }
+}
+
+/// All that are named, the worst first.
+pub fn troubles(plan: &Plan, runs: &[Run]) -> Vec<Trouble> {
+    let Some(part) = plan.part(PART) else { return Vec::new() };
+    let (cells, found) = (cells(plan, runs), slowdowns(part, runs));
+    let trouble = |one: &&Slowdown<'_>| {
+        let seen = Seen::of(one, &cells);
+        let of_neighbour = |figure: &str| format!("{figure}@{}", DOMAINS[one.neighbour.0]);
+        Trouble {
+            victim: (one.victim.0, one.victim.1.to_owned()),
+            neighbour: one.neighbour.1.to_owned(),
+            ratio: one.compared.ratio.ratio,
+            waits_for_disk: seen.waits_for_disk(),
+            neighbour_mb_per_s: seen.beside.and_then(|cell| cell.mean(&of_neighbour("disk_mb_per_s"))),
+            neighbour_rates: seen.beside.map_or_else(Vec::new, |cell| cell.values(&of_neighbour("rate"))),
+        }
+    };
+    worst_first(&found).iter().map(trouble).collect()
 }
 
 /// The jobs of a domain that do something.
@@ -124,13 +171,17 @@ impl Slowdown<'_> {
 
     fn in_short(&self) -> String {
         let [(victim, job), (neighbour, other)] = [self.victim, self.neighbour];
-        let Ratio { ratio, interval, .. } = self.compared.ratio;
-        let within = interval.map_or_else(String::new, |(low, high)| {
-            format!(" ({} to {})", significant(low, 2), significant(high, 2))
-        });
-        let (victim, neighbour, ratio) = (DOMAINS[victim], DOMAINS[neighbour], significant(ratio, 2));
-        format!("{victim}'s {job} is {ratio}{within} times slower beside {neighbour}'s {other}")
+        let (victim, neighbour, ratio) = (DOMAINS[victim], DOMAINS[neighbour], within(&self.compared.ratio));
+        format!("{victim}'s {job} is {ratio} times slower beside {neighbour}'s {other}")
     }
+}
+
+/// `1.9 (1.7 to 2.1)`.
+pub fn within(ratio: &Ratio) -> String {
+    let within = ratio.interval.map_or_else(String::new, |(low, high)| {
+        format!(" ({} to {})", significant(low, 2), significant(high, 2))
+    });
+    format!("{}{within}", significant(ratio.ratio, 2))
 }
 
 /// The runs of a victim without and with its neighbour.
@@ -160,15 +211,22 @@ impl<'a, 'b> Seen<'a, 'b> {
             let both = other("waiting").is_some_and(|waits| waits >= WAITS_FROM);
             found.push(if both { "both wait for CPU" } else { "it waits for CPU" });
         }
+        if self.waits_for_disk() {
+            found.push("both wait for the disk");
+        }
+        found
+    }
+
+    fn waits_for_disk(&self) -> bool {
         let io_ms = |of: Option<&Cell<'_>>| of?.mean("disk_ms");
         let is_slower = io_ms(self.beside)
             .zip(io_ms(self.alone))
             .is_some_and(|(beside, alone)| beside >= DISK_SLOWER * alone);
-        let uses = |mb_per_s: Option<f64>| mb_per_s.is_some_and(|mb_per_s| mb_per_s >= DISK_MB_FROM);
-        if is_slower && uses(self.own(self.beside, "disk_mb_per_s")) && uses(other("disk_mb_per_s")) {
-            found.push("both wait for the disk");
-        }
-        found
+        let uses = |place: usize| {
+            let used = self.beside.and_then(|cell| cell.mean(&format!("disk_mb_per_s@{}", DOMAINS[place])));
+            used.is_some_and(|mb_per_s| mb_per_s >= DISK_MB_FROM)
+        };
+        is_slower && (0..DOMAINS.len()).all(uses)
     }
 }
 
@@ -224,6 +282,8 @@ fn matrix(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matrix {
     Matrix {
         part: PART.to_owned(),
         title: format!("times slower in {own}"),
+        words: "Rows are victims, columns their neighbours, with 95 % intervals. The darker the slower; a frame marks what is named.",
+        fine: Some(1.0),
         columns: columns.iter().map(|job| format!("{other}'s {job}")).collect(),
         rows: victims(part, domain).map(row).collect(),
     }
@@ -244,6 +304,8 @@ fn together(part: &Part, runs: &[Run]) -> Matrix {
     Matrix {
         part: PART.to_owned(),
         title: "both together, of what each does alone".to_owned(),
+        words: "2 where neither minds the other, 1 where they take turns.",
+        fine: None,
         columns: columns.iter().map(|job| format!("b's {job}")).collect(),
         rows: if columns.is_empty() { Vec::new() } else { victims(part, 0).map(row).collect() },
     }

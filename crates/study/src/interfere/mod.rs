@@ -1,19 +1,22 @@
 //! Who slows whom down: jobs in two domains, each alone and beside each job of the other one.
 //!
 //! `setting` is what it is made by, `jobs` are the jobs and `tables` what they work on, `pair` makes a run, `judge` says what the runs
-//! come to. Alone and beside are levels of the same part, so that every block has each once and drift meets all of them.
+//! come to, and `remedy` what helps. Alone and beside are levels of the same part, so that every block has each once and drift meets
+//! all of them.
 
 pub mod jobs;
 mod judge;
 mod pair;
+pub mod remedy;
 mod setting;
 pub mod tables;
 
-use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run};
-use crate::published::{At, AtWork, Bed, PublishedError, Result};
+use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run};
+use crate::published::{At, AtWork, Bed, PublishedError, Result, not_running};
 use jobs::{ALONE, Job};
 pub use judge::judge;
 use pair::Side;
+use remedy::Trial;
 pub use setting::{DOMAINS, PART, Setting, parts};
 
 pub const NAME: &str = "interfere";
@@ -22,8 +25,13 @@ const AROUND_S: f64 = 0.8;
 
 pub type Interfere<'a> = AtWork<'a, Beside>;
 
-/// Both servers.
-pub struct Beside([Side; 2]);
+/// Both servers, and what is changed where a remedy is tried.
+pub struct Beside {
+    /// `None` while there are none, and where the domains of a remedy cannot be put up.
+    sides: Option<[Side; 2]>,
+    trial: Option<Trial>,
+    refused: Option<String>,
+}
 
 impl Bed for Beside {
     type Setting = Setting;
@@ -41,27 +49,65 @@ impl Bed for Beside {
     ];
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
-        Ok(Self([Side::up(at, 0, tell)?, Side::up(at, 1, tell)?]))
+        Ok(Self { sides: Some(up(at, tell)?), trial: None, refused: None })
     }
 
-    fn takes_s(setting: &Setting, _: &Part, levels: &[String]) -> f64 {
-        if is_empty(levels) { 0.0 } else { setting.seconds + AROUND_S }
+    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, runs: &[Run], tell: Notify<'_>) -> Result<()> {
+        let Some(trial) = Trial::of(part, &at.plan, &at.setting, runs) else { return Ok(()) };
+        // They have the same names.
+        self.sides = None;
+        tell(Event::Step(format!("trying a remedy: {}", trial.words)));
+        let setting = Setting { domains: trial.domains.clone(), ..at.setting.clone() };
+        let changed = At { workplace: at.workplace, plan: at.plan.clone(), setting };
+        match up(&changed, tell) {
+            Err(error) if !at.workplace.stop.is_set() => self.refused = Some(error.to_string()),
+            outcome => (self.sides, self.refused) = (Some(outcome?), None),
+        }
+        self.trial = Some(trial);
+        Ok(())
+    }
+
+    fn wants(at: &At<'_, Setting>, part: &Part, runs: &[Run]) -> bool {
+        remedy::is_wanted(part, &at.plan, &at.setting, runs)
+    }
+
+    fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
+        match remedy::is_remedy(part) {
+            true => setting.seconds + AROUND_S + remedy::START_S / part.runs() as f64,
+            false if is_empty(levels) => 0.0,
+            false => setting.seconds + AROUND_S,
+        }
     }
 
     fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
+        if let Some(trial) = self.trial.as_ref().filter(|_| remedy::is_remedy(order.part)) {
+            let run = match &self.sides {
+                Some(sides) => pair::side_by_side(at, sides, trial.jobs(order), order)?,
+                None => Some(Run::default()),
+            };
+            return Ok(run.map(|mut run| {
+                trial.note(&mut run, self.refused.as_ref());
+                run
+            }));
+        }
         if is_empty(order.levels) {
             return Ok(Some(Run::default()));
         }
+        let sides = self.sides.as_ref().ok_or_else(not_running)?;
         let job = |name: &str| match Job::named(order.level(name)) {
             None if order.level(name) != ALONE => Err(PublishedError::unreadable("job")),
             job => Ok(job.filter(|job| job.is_busy())),
         };
-        pair::side_by_side(at, &self.0, [job(DOMAINS[0])?, job(DOMAINS[1])?], order)
+        pair::side_by_side(at, sides, [job(DOMAINS[0])?, job(DOMAINS[1])?], order)
     }
 
     fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
-        judge(plan, setting, runs)
+        remedy::said(judge(plan, setting, runs), plan, runs)
     }
+}
+
+fn up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<[Side; 2]> {
+    Ok([Side::up(at, 0, tell)?, Side::up(at, 1, tell)?])
 }
 
 /// Whether a run has no job at all, and nothing to measure.

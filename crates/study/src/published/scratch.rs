@@ -85,7 +85,7 @@ pub trait Bed: Sized {
     fn put_up(at: &At<'_, Self::Setting>, tell: Notify<'_>) -> Result<Self>;
 
     /// Before the first run of a part that is missing.
-    fn ready(&mut self, _: &At<'_, Self::Setting>, _: &Part, _: Notify<'_>) -> Result<()> {
+    fn ready(&mut self, _: &At<'_, Self::Setting>, _: &Part, _: &[Run], _: Notify<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -131,12 +131,12 @@ impl<B: Bed> Study for AtWork<'_, B> {
         B::takes_s(&self.at.setting, part, levels)
     }
 
-    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
+    fn prepare(&mut self, part: &Part, runs: &[Run], tell: Notify<'_>) -> Result<()> {
         let bed = match self.bed.take() {
             Some(bed) => bed,
             None => B::put_up(&self.at, tell)?,
         };
-        self.bed.insert(bed).ready(&self.at, part, tell)
+        self.bed.insert(bed).ready(&self.at, part, runs, tell)
     }
 
     fn run(&mut self, order: &Order<'_>, tell: Notify<'_>) -> Result<Option<Run>> {

@@ -67,7 +67,7 @@ impl Bed for Ground {
         Ok(Self { server, scratch: Scratch::of_study(&at.workplace, &at.plan.private_name())? })
     }
 
-    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, tell: Notify<'_>) -> Result<()> {
+    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, _: &[Run], tell: Notify<'_>) -> Result<()> {
         let Some(load) = Load::from_name(&part.name) else { return Ok(()) };
         if load == Load::Reread {
             self.server.turn_to_second(&at.workplace, tell)?;

@@ -172,7 +172,7 @@ impl Study for Variation<'_> {
     }
 
     /// All targets are filled and looked at before the first run, so that those that are not alike are refused then.
-    fn prepare(&mut self, part: &Part, tell: Notify<'_>) -> Result<()> {
+    fn prepare(&mut self, part: &Part, _: &[Run], tell: Notify<'_>) -> Result<()> {
         if part.place(RATE).is_none() && self.setting.targets.iter().any(|target| !target.is_here()) {
             return Err(PublishedError::with_hint(
                 "the limit of your own server is not searched, since that could slow down its other users",

@@ -1,17 +1,18 @@
 //! A published study as a page: what was published beside what was found here.
 //!
-//! `plots` says what is drawn.
+//! `plots` says what is drawn, `heats` what as a heat map.
 
+mod heats;
 mod plots;
 
 use super::legend::{Text, legend, swatch};
 use super::page::{self, figure};
 use super::sections::{evidence, field, head, list, section, table, unbroken};
 use crate::format;
-use crate::published::{Published, against, hosts, number_words, share_words, shown};
+use crate::published::{Published, against, hosts, share_words, shown};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::why::Verdict;
-use evenkeel_study::harness::{Cell, Figure, Finding, Mark, Matrix, Part};
+use evenkeel_study::harness::{Cell, Figure, Finding, Part};
 use plots::Line;
 
 pub fn html(view: &Published<'_>) -> String {
@@ -101,7 +102,7 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let words = |text: &str| format!("<p class=\"words\">{}</p>\n", Text(text));
     let sentences = view.said.sentences.iter().filter(|(name, _)| *name == part.name);
     let sentences: String = sentences.map(|(_, text)| words(text)).collect();
-    if cells.is_empty() && sentences.is_empty() {
+    if part.title.is_empty() || cells.is_empty() && sentences.is_empty() {
         return String::new();
     }
     let lines = plots::lines(part, &cells);
@@ -123,29 +124,9 @@ pub fn part(view: &Published<'_>, part: &Part) -> String {
     let references: String = view.references_of(part).map(|text| words(&text)).collect();
     let table = table_of(view, part, &cells, &lines);
     let matrices = view.said.matrices.iter().filter(|matrix| matrix.part == part.name);
-    let matrices: String = matrices.map(matrix).collect();
-    let inner = format!("{sentences}{references}{matrices}{table}{legend}{wide}{grid}");
+    let heats = heats::matrices(matrices) + &heats::of_figures(view, part);
+    let inner = format!("{sentences}{references}{heats}{table}{legend}{wide}{grid}");
     section(&part.name, &format::capital(&part.title), &part.about, &inner)
-}
-
-/// Rows by columns; what matters is bold.
-fn matrix(of: &Matrix) -> String {
-    let place = |mark: &Option<Mark>| match mark {
-        Some(mark) if mark.is_strong => format!("<td><b>{}</b></td>", Text(&number_words(&mark.number))),
-        Some(mark) => field(&number_words(&mark.number)),
-        None => "<td class=\"absent\">-</td>".to_owned(),
-    };
-    let row = |(name, places): &(String, Vec<Option<Mark>>)| {
-        let places: String = places.iter().map(place).collect();
-        format!("<tr><th scope=\"row\" class=\"text\">{}</th>{places}</tr>\n", Text(name))
-    };
-    let heads: String =
-        [format::capital(&of.title)].iter().chain(&of.columns).map(|name| head(name, "")).collect();
-    let body = format!("<tbody>{}</tbody>", of.rows.iter().map(row).collect::<String>());
-    format!(
-        "<div class=\"card\" style=\"margin-top:20px\">{}</div>",
-        table(&format::capital(&of.title), &heads, &body)
-    )
 }
 
 fn table_of(view: &Published<'_>, part: &Part, cells: &[&Cell<'_>], lines: &[Line<'_, '_>]) -> String {

@@ -61,7 +61,10 @@ pub fn against_factor(view: &Published<'_>, part: &Part, lines: &[Line<'_, '_>])
     let cells = view.cells_of(part);
     let hosts = hosts(&cells);
     let factor = &part.factors[place].name;
-    let drawn = view.known(&cells).into_iter().filter_map(|figure| Some((figure, figure.chart?)));
+    let drawn = view
+        .known(&cells)
+        .into_iter()
+        .filter_map(|figure| Some((figure, figure.chart.filter(|chart| !chart.is_heat)?)));
     // Zero has no logarithm.
     let has_zero =
         part.factors[place].levels.iter().any(|level| level.name.parse().is_ok_and(|x: f64| x <= 0.0));

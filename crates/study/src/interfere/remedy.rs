@@ -1,0 +1,276 @@
+//! What removes a slowdown, and what that costs the neighbour: remedies are tried one after the other until one has removed it, those
+//! first that cost the neighbour least. Each has a part of its own, with servers that were put up in the changed domains.
+
+use super::jobs::{ALONE, Job};
+use super::judge::{NAMED_FROM, Trouble, troubles, within};
+use super::setting::{DOMAINS, PART, Setting};
+use crate::format::{counted, significant};
+use crate::harness::{Factor, Judgement, Mark, Matrix, Number, Order, Part, Plan, Run};
+use evenkeel_core::statistics::{Ratio, first_over_others, unpaired_ratio};
+use evenkeel_sense::CpuOf;
+use evenkeel_sense::cpu::CpuSet;
+use evenkeel_site::sandbox::{DiskLimit, Domain};
+
+/// Slowdowns that remedies are tried for, the worst first, and remedies for each.
+const SLOWDOWNS: usize = 3;
+const REMEDIES: usize = 4;
+/// The only factor of these parts.
+const NEIGHBOUR: &str = "neighbour";
+const BESIDE: &str = "beside";
+/// Notes of a run: what was changed, and why that could not be.
+const REMEDY: &str = "remedy";
+pub const REFUSED: &str = "refused";
+/// Two servers start before the first run of a remedy.
+pub const START_S: f64 = 8.0;
+
+/// Usual is 100: four to one.
+const WEIGHTS: [u32; 2] = [400, 100];
+/// A limit that leaves the neighbour something to do, and one that leaves next to nothing: of a CPU, and of what it does on the disk.
+const QUOTAS: [f64; 2] = [0.5, 0.05];
+const DISK_SHARES: [f64; 2] = [0.25, 0.05];
+/// Where the limit in bytes does not help: many small I/Os.
+const DISK_IOPS: u64 = 50;
+
+/// Parts for as many remedies as there may be; which those are, the runs of the pairs say.
+pub fn parts(repeats: u32) -> Vec<Part> {
+    let part = |slot, step| {
+        let factor = Factor::named(NEIGHBOUR, [(ALONE, ""), (BESIDE, "")]);
+        let about = "A victim alone and beside its neighbour, in domains with a remedy.";
+        // Without a title: what it comes to is said with the pairs.
+        Part::new(&name(slot, step), "", about, vec![factor], repeats)
+    };
+    (0..SLOWDOWNS).flat_map(|slot| (0..REMEDIES).map(move |step| part(slot, step))).collect()
+}
+
+fn name(slot: usize, step: usize) -> String {
+    format!("remedy-{}-{}", slot + 1, step + 1)
+}
+
+/// Number of the slowdown and of its remedy.
+fn numbers(part: &Part) -> Option<(usize, usize)> {
+    (0..SLOWDOWNS)
+        .flat_map(|slot| (0..REMEDIES).map(move |step| (slot, step)))
+        .find(|(slot, step)| name(*slot, *step) == part.name)
+}
+
+pub fn is_remedy(part: &Part) -> bool {
+    numbers(part).is_some()
+}
+
+/// A remedy that is tried.
+pub struct Trial {
+    pub domains: [Domain; 2],
+    jobs: [&'static Job; 2],
+    neighbour: usize,
+    /// What is changed.
+    pub words: String,
+}
+
+impl Trial {
+    /// What a part tries; `None` where there is no such slowdown, or no further remedy at hand.
+    pub fn of(part: &Part, plan: &Plan, setting: &Setting, runs: &[Run]) -> Option<Self> {
+        let (slot, step) = numbers(part)?;
+        let trouble = troubles(plan, runs).into_iter().nth(slot)?;
+        let (victim, job) = &trouble.victim;
+        let (own, other) = (Job::named(job)?, Job::named(&trouble.neighbour)?);
+        let machine = CpuOf::Host.cpus().unwrap_or_default();
+        let domains = at_hand(&trouble, &setting.domains, &machine).into_iter().nth(step)?;
+        Some(Self {
+            words: changes(&setting.domains, &domains),
+            domains,
+            jobs: if *victim == 0 { [own, other] } else { [other, own] },
+            neighbour: 1 - victim,
+        })
+    }
+
+    /// The jobs of a run.
+    pub fn jobs(&self, order: &Order<'_>) -> [Option<&'static Job>; 2] {
+        let mut jobs = self.jobs.map(Some);
+        if order.level(NEIGHBOUR) == ALONE {
+            jobs[self.neighbour] = None;
+        }
+        jobs
+    }
+
+    /// A run says which remedy it had, and why it could not have it.
+    pub fn note(&self, run: &mut Run, refused: Option<&String>) {
+        run.notes.insert(REMEDY.to_owned(), self.words.clone());
+        run.notes.extend(refused.map(|why| (REFUSED.to_owned(), why.clone())));
+    }
+}
+
+/// Whether a part is to be measured: there is such a remedy, and none before it removed the slowdown.
+pub fn is_wanted(part: &Part, plan: &Plan, setting: &Setting, runs: &[Run]) -> bool {
+    let Some((slot, step)) = numbers(part) else { return true };
+    let all = troubles(plan, runs);
+    let is_removed = |trouble: &Trouble| {
+        (0..step).any(|step| Outcome::of(trouble, &name(slot, step), runs).is_some_and(|of| of.is_removed))
+    };
+    all.get(slot).is_some_and(|trouble| !is_removed(trouble))
+        && Trial::of(part, plan, setting, runs).is_some()
+}
+
+/// Domains with a remedy each, in the order in which they are tried.
+fn at_hand(trouble: &Trouble, domains: &[Domain; 2], machine: &CpuSet) -> Vec<[Domain; 2]> {
+    let victim = trouble.victim.0;
+    let (own, other) = (&domains[victim], &domains[1 - victim]);
+    let both = |own: Domain, other: Domain| if victim == 0 { [own, other] } else { [other, own] };
+    let limited = |other: Domain| both(own.clone(), other);
+    let mut found = Vec::new();
+    if trouble.waits_for_disk {
+        let used = trouble.neighbour_mb_per_s.unwrap_or(0.0) * 1e6;
+        let limits =
+            DISK_SHARES.map(|share| DiskLimit { bytes_per_s: Some(mebibytes(share * used)), ..other.disk });
+        let all = limits.into_iter().chain([DiskLimit { iops: Some(DISK_IOPS), ..other.disk }]);
+        found.extend(all.map(|disk| limited(Domain { disk, ..other.clone() })));
+        return found;
+    }
+    let (own_cpus, other_cpus) =
+        (own.cpus.as_ref().unwrap_or(machine), other.cpus.as_ref().unwrap_or(machine));
+    if !own_cpus.intersection(other_cpus).is_empty() {
+        if let Some((of_own, of_other)) = apart(own_cpus, other_cpus, machine) {
+            let on = |domain: &Domain, cpus| Domain { cpus: Some(cpus), ..domain.clone() };
+            found.push(both(on(own, of_own), on(other, of_other)));
+        }
+        let weighs = |domain: &Domain, weight| Domain { weight: Some(weight), ..domain.clone() };
+        found.push(both(weighs(own, WEIGHTS[0]), weighs(other, WEIGHTS[1])));
+    }
+    let tighter = |quota: &f64| other.quota.is_none_or(|has| *quota < has);
+    let limits = QUOTAS.into_iter().filter(tighter);
+    found.extend(limits.map(|quota| limited(Domain { quota: Some(quota), ..other.clone() })));
+    // A quota of all CPUs that a domain is left with would be refused.
+    let fits = |domain: &Domain| {
+        domain.quota.is_none_or(|quota| domain.cpus.as_ref().is_none_or(|cpus| quota < cpus.len() as f64))
+    };
+    found.retain(|domains| domains.iter().all(fits));
+    found.truncate(REMEDIES);
+    found
+}
+
+/// CPUs of their own for both: the neighbour gets those that are free, or else the last one; `None` where there is one for both.
+fn apart(own: &CpuSet, other: &CpuSet, machine: &CpuSet) -> Option<(CpuSet, CpuSet)> {
+    let free: Vec<u32> = machine.iter().filter(|cpu| !own.contains(*cpu)).collect();
+    match (free.as_slice(), own.iter().last()) {
+        ([], Some(last)) if own.len() > 1 => {
+            Some((own.iter().filter(|cpu| *cpu != last).collect(), [last].into_iter().collect()))
+        }
+        ([], _) => None,
+        (free, _) => Some((own.clone(), free.iter().copied().take(other.len()).collect())),
+    }
+}
+
+/// Whole mebibytes, since a limit is written in them; at least one.
+fn mebibytes(bytes: f64) -> u64 {
+    ((bytes as u64) >> 20).max(1) << 20
+}
+
+/// What is not as it was: `b at quota=50%`.
+fn changes(before: &[Domain; 2], after: &[Domain; 2]) -> String {
+    let of = |place: usize| {
+        let old = before[place].parts();
+        let new = after[place].parts().into_iter().filter(|part| !old.contains(part));
+        let words: Vec<String> = new.map(|(key, value)| format!("{key}={value}")).collect();
+        (!words.is_empty()).then(|| format!("{} at {}", DOMAINS[place], words.join(",")))
+    };
+    (0..DOMAINS.len()).filter_map(of).collect::<Vec<_>>().join(" and ")
+}
+
+/// What a remedy came to.
+struct Outcome {
+    remedy: String,
+    refused: Option<String>,
+    slowdown: Option<Ratio>,
+    /// What the neighbour does with it beside the victim, of what it did there without.
+    cost: Option<Ratio>,
+    is_removed: bool,
+}
+
+impl Outcome {
+    /// `None` where no run was made.
+    fn of(trouble: &Trouble, part: &str, runs: &[Run]) -> Option<Self> {
+        let own: Vec<&Run> = runs.iter().filter(|run| run.part == part).collect();
+        let note = |name: &str| own.iter().find_map(|run| run.notes.get(name).cloned());
+        let rate = |place: usize, level: &str, repeat| {
+            let run = own.iter().find(|run| run.repeat == repeat && run.levels == [level])?;
+            run.figure(&format!("rate@{}", DOMAINS[place]))
+        };
+        let repeats = own.iter().map(|run| run.repeat).max().unwrap_or(0);
+        let victim = trouble.victim.0;
+        let block = |repeat| Some(vec![rate(victim, ALONE, repeat)?, rate(victim, BESIDE, repeat)?]);
+        let blocks: Vec<Vec<f64>> = (1..=repeats).filter_map(block).collect();
+        let slowdown = first_over_others(&blocks).and_then(|all| Some(all.first()?.ratio));
+        let rates: Vec<f64> = (1..=repeats).filter_map(|repeat| rate(1 - victim, BESIDE, repeat)).collect();
+        let is_below = |ratio: &Ratio| {
+            ratio.ratio < NAMED_FROM && ratio.interval.is_some_and(|(_, high)| high < trouble.ratio)
+        };
+        Some(Self {
+            remedy: note(REMEDY)?,
+            refused: note(REFUSED),
+            is_removed: slowdown.as_ref().is_some_and(is_below),
+            slowdown,
+            cost: unpaired_ratio(&rates, &trouble.neighbour_rates),
+        })
+    }
+
+    fn words(&self, trouble: &Trouble) -> String {
+        let (victim, job) = (DOMAINS[trouble.victim.0], &trouble.victim.1);
+        let remedy = &self.remedy;
+        let Some(slowdown) = &self.slowdown else {
+            let why = self.refused.as_deref().unwrap_or("no rate was measured");
+            return format!("{victim}'s {job} cannot be tried with {remedy}: {why}.");
+        };
+        let (neighbour, other) = (DOMAINS[1 - trouble.victim.0], &trouble.neighbour);
+        let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
+            format!("; {neighbour}'s {other} then does {} of what it did", significant(cost.ratio, 2))
+        });
+        let is_removed = if self.is_removed { "removed" } else { "not removed" };
+        format!("{victim}'s {job} is {} times slower with {remedy}: {is_removed}{cost}.", within(slowdown))
+    }
+
+    fn row(&self, trouble: &Trouble) -> (String, Vec<Option<Mark>>) {
+        let mark = |name: &str, ratio: &Option<Ratio>, is_strong| {
+            let Ratio { ratio: value, interval, .. } = ratio.as_ref()?;
+            Some(Mark {
+                number: Number { name: name.to_owned(), value: *value, interval: *interval },
+                is_strong,
+            })
+        };
+        let places = vec![mark("slowdown", &self.slowdown, self.is_removed), mark("cost", &self.cost, false)];
+        (format!("{}: {}", trouble.words(), self.remedy), places)
+    }
+}
+
+/// What was said of the pairs, and what became of the worst with remedies.
+pub fn said(mut said: Judgement, plan: &Plan, runs: &[Run]) -> Judgement {
+    let all = troubles(plan, runs);
+    if !plan.parts.iter().any(is_remedy) || all.is_empty() {
+        return said;
+    }
+    let (mut sentences, mut rows) = (Vec::new(), Vec::new());
+    for (slot, trouble) in all.iter().take(SLOWDOWNS).enumerate() {
+        let of = (0..REMEDIES).filter_map(|step| Outcome::of(trouble, &name(slot, step), runs));
+        let tried: Vec<Outcome> = of.collect();
+        sentences.extend(tried.iter().map(|one| one.words(trouble)));
+        rows.extend(tried.iter().map(|one| one.row(trouble)));
+    }
+    let left = all.len().saturating_sub(SLOWDOWNS);
+    if left > 0 {
+        let left = counted(left, "slowdown");
+        sentences.push(format!("Remedies were tried for the worst {SLOWDOWNS}; {left} left."));
+    }
+    // What was lost is said last.
+    let last = said.sentences.len().saturating_sub(1);
+    said.sentences.splice(last..last, sentences.into_iter().map(|text| (PART.to_owned(), text)));
+    said.matrices.extend((!rows.is_empty()).then(|| Matrix {
+        part: PART.to_owned(),
+        title: "with a remedy".to_owned(),
+        words: "Each remedy was tried in domains of its own. A frame marks what removed a slowdown: below 1.1, and surely below what it was.",
+        fine: Some(1.0),
+        columns: vec!["times slower".to_owned(), "neighbour does".to_owned()],
+        rows,
+    }));
+    said
+}
+
+#[cfg(test)]
+mod tests;
