@@ -31,6 +31,8 @@ pub struct Flow {
     pub server_cpu_percent: f64,
     /// How long the client sent.
     pub seconds: f64,
+    /// How long the server received.
+    pub received_seconds: f64,
 }
 
 /// For a server until it listens, and for a client beside the time that it sends.
@@ -102,6 +104,7 @@ fn read(said: &Value) -> Option<Flow> {
         client_cpu_percent: cpu("host_total")?,
         server_cpu_percent: cpu("remote_total")?,
         seconds: end["sum_sent"]["seconds"].as_f64()?,
+        received_seconds: end["sum_received"]["seconds"].as_f64()?,
     })
 }
 

@@ -48,7 +48,8 @@ impl Place {
         let data = sandbox.dir().join("data").canonicalize().doing(|| "looking for the data directory")?;
         let network = match (sandbox.domain().net, sandbox.tcp_target().address) {
             (Some(_), Address::Tcp { host, .. }) => {
-                let address = host.parse().doing(|| format!("reading the address {host} of a domain"))?;
+                let address =
+                    host.parse::<Ipv4Addr>().doing(|| format!("reading the address {host} of a domain"))?;
                 Some((PathBuf::from(format!("/proc/{}/ns/net", sandbox.pid())), address))
             }
             _ => None,
@@ -174,7 +175,7 @@ impl Started {
                 }
                 if stop.is_set() || monotonic() > until {
                     // Only then do the threads come to their end.
-                    drop(self.child.kill());
+                    let _ = self.child.kill();
                     return match stop.is_set() {
                         true => Ok(None),
                         false => Err(PublishedError::wrong(format!(
