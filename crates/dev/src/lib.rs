@@ -5,9 +5,10 @@
 //! - [`sessions`]: histories of guarded sessions, which run the code of the guard;
 //! - [`randomness`]: whether arrivals are as random as they claim to be;
 //! - [`mixes`]: random arrays and hosts for the laws of `share`;
-//! - [`simulation`], [`profile`]: queues and servers as a study measures them.
+//! - [`simulation`], [`profile`]: queues and servers as a study measures them;
+//! - [`volatile`]: a disk that forgets what was not flushed when it loses power.
 //!
-//! The binary `evenkeel-dev` prints all of it as JSON.
+//! The binary `evenkeel-dev` prints all of it as JSON, and probes of a domain.
 #![forbid(unsafe_code)]
 
 pub mod control;
@@ -18,3 +19,5 @@ pub mod profile;
 pub mod randomness;
 pub mod sessions;
 pub mod simulation;
+#[cfg(feature = "program")]
+pub mod volatile;

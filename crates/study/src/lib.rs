@@ -11,6 +11,7 @@ pub mod forgotten;
 pub mod format;
 pub mod harness;
 pub mod interfere;
+pub mod probe;
 pub mod profile;
 pub mod published;
 pub mod shares;

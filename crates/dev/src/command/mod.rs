@@ -5,10 +5,12 @@ mod components;
 mod coverage;
 mod many;
 mod plants;
+mod probe;
 mod shares;
 mod size;
 
 use anyhow::Result;
+use evenkeel_study::probe::inside;
 
 /// Simulations whose truth is known. Nothing is measured: the same seed gives the same figures on any machine.
 #[derive(Debug, clap::Parser)]
@@ -38,6 +40,12 @@ enum What {
     Components(components::Args),
     /// How well `evenkeel size` predicts a response that was left out
     Size(size::Args),
+    /// Measure what a place gives: the machine, or the domain of a private server. Nothing of it is simulated
+    Probe(probe::Args),
+    /// Serve a disk that forgets what was not flushed when this process is killed, until the standard input ends
+    Volatile(probe::Volatile),
+    #[command(hide = true, name = inside::WORD)]
+    ProbeInside { question: String },
 }
 
 impl Cli {
@@ -52,6 +60,9 @@ impl Cli {
             What::Compare(args) => compare::run(&args),
             What::Components(args) => components::run(&args),
             What::Size(args) => size::run(&args),
+            What::Probe(args) => probe::run(&args),
+            What::Volatile(args) => evenkeel_dev::volatile::serve(&args.folder, args.lies),
+            What::ProbeInside { question } => probe::answer(&question),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::failure::WithHint;
 use crate::{arguments, out, signals};
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Subcommand};
+use evenkeel_study::probe::{self, inside};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -63,6 +64,12 @@ pub enum Command {
     /// Write the man pages, one for each command, for packages
     #[command(hide = true)]
     Man(man::Args),
+    /// Measure in this process what a study asks for, which starts it in a domain
+    #[command(hide = true, name = inside::WORD)]
+    ProbeInside {
+        /// What the study asks for, in JSON
+        question: String,
+    },
 }
 
 /// What this process was asked for.
@@ -95,7 +102,11 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
     // Packages are made where nobody has a home.
     let needs_none = matches!(
         cli.command,
-        Command::Sense(_) | Command::Doctor(_) | Command::Completions { .. } | Command::Man(_)
+        Command::Sense(_)
+            | Command::Doctor(_)
+            | Command::Completions { .. }
+            | Command::Man(_)
+            | Command::ProbeInside { .. }
     );
     let home = match cli.home {
         Some(home) => home,
@@ -130,6 +141,10 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Sense(args) => sense::run(&session, &args),
         Command::Completions { shell } => print_completions(shell),
         Command::Man(args) => man::run(&args, Cli::<Command>::command()),
+        Command::ProbeInside { question } => {
+            out::write(&probe::answer(&question)?)?;
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

@@ -21,7 +21,7 @@ fn allowed(from: &str) -> &'static [&'static str] {
         "share" => &["core", "os", "sense", "wire", "bus"],
         "haul" => &["core", "os", "sense", "wire", "site"],
         "study" => &["core", "os", "sense", "wire", "bus", "site", "lab", "haul", "guard", "share"],
-        "dev" => &["core", "os", "wire", "lab", "guard", "study"],
+        "dev" => &["core", "os", "wire", "site", "lab", "guard", "share", "study"],
         "evenkeel" => {
             &["core", "os", "sense", "wire", "bus", "site", "lab", "haul", "guard", "share", "study"]
         }
