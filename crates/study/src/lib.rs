@@ -1,12 +1,13 @@
 //! What is compared, how often and in which order, and what is found. It never prints.
 //!
-//! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares`, `databases`, `telecom` and `variation`
+//! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares`, `databases`, `domains`, `telecom` and `variation`
 //! are the published studies, `published` what these have in common, `store` keeps what was measured, `compare` says which of two is better,
 //! `format` writes numbers as people read them.
 #![forbid(unsafe_code)]
 
 pub mod compare;
 pub mod databases;
+pub mod domains;
 pub mod forgotten;
 pub mod format;
 pub mod harness;

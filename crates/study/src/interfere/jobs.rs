@@ -1,6 +1,6 @@
 //! What can be done in a domain: each job has an amount of work that is done in a second, so that it can be compared.
 
-use super::tables::{Block, LOADED, TAG, WRITTEN};
+use super::tables::{Block, LOADED, SELECTS, TAG, WRITTEN};
 use crate::published::{PublishedError, Result, While};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::{Random, Seed};
@@ -65,12 +65,8 @@ impl Job {
     }
 }
 
-/// Selects of a round. Ranges over several columns, a group, a sort; none can use an index alone.
-const SELECTS: [&str; 3] = [
-    "SELECT run, COUNT(*), AVG(c07), MAX(c13) FROM tag WHERE c01 BETWEEN 200 AND 900 AND c02 < 800 GROUP BY run ORDER BY 3 DESC",
-    "SELECT run, event, c05 + c06 AS both_of FROM tag WHERE c03 > 100 AND c04 < 950 AND c08 > 50 ORDER BY both_of DESC LIMIT 100",
-    "SELECT FLOOR(c10 / 50) AS bin, SUM(c11), COUNT(DISTINCT run) FROM tag WHERE time > 1000 AND c12 > 100 GROUP BY bin ORDER BY 2",
-];
+/// How many of the selects are a round.
+const ROUND: usize = 3;
 
 /// One who asks a server for its job, again and again.
 pub struct Client {
@@ -101,10 +97,10 @@ impl Client {
         match self.job.name {
             "load" => self.load(),
             "select" => {
-                for sql in SELECTS {
+                for sql in &SELECTS[..ROUND] {
                     self.control.exec(sql)?;
                 }
-                Ok(SELECTS.len() as u64)
+                Ok(ROUND as u64)
             }
             "read" => {
                 let (run, event) = self.block.key(self.random.uniform(0, self.rows - 1));

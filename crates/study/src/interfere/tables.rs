@@ -4,7 +4,7 @@
 
 use crate::published::Result;
 use evenkeel_core::random::{Random, Seed};
-use evenkeel_site::server::Control;
+use evenkeel_site::server::{Control, TargetError};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -12,39 +12,55 @@ pub const TAG: &str = "tag";
 pub const LOADED: &str = "loaded";
 pub const WRITTEN: &str = "written";
 
+/// Ranges over several columns, a group, a sort; none can use an index alone.
+pub const SELECTS: [&str; 5] = [
+    "SELECT run, COUNT(*), AVG(c07), MAX(c13) FROM tag WHERE c01 BETWEEN 200 AND 900 AND c02 < 800 GROUP BY run ORDER BY 3 DESC",
+    "SELECT run, event, c05 + c06 AS both_of FROM tag WHERE c03 > 100 AND c04 < 950 AND c08 > 50 ORDER BY both_of DESC LIMIT 100",
+    "SELECT FLOOR(c10 / 50) AS bin, SUM(c11), COUNT(DISTINCT run) FROM tag WHERE time > 1000 AND c12 > 100 GROUP BY bin ORDER BY 2",
+    "SELECT run, MAX(c20) - MIN(c21) AS span FROM tag WHERE c22 BETWEEN 100 AND 900 AND c23 > 250 GROUP BY run ORDER BY span DESC, run",
+    "SELECT event, c30, c31 FROM tag WHERE c32 > 500 AND c33 BETWEEN 100 AND 600 ORDER BY c31, c30 LIMIT 1000 OFFSET 5000",
+];
+
 const COLUMNS: usize = 60;
 /// Rows of a run, which is what one LOAD DATA sends.
 pub const BLOCK_ROWS: u64 = 500;
 
 /// The rows of one run as text, without its number.
 #[derive(Clone)]
-pub struct Block(Arc<str>);
+pub struct Block {
+    text: Arc<str>,
+    rows: u64,
+}
 
 impl Block {
     pub fn of(seed: Seed) -> Self {
+        Self::sized(seed, BLOCK_ROWS)
+    }
+
+    pub fn sized(seed: Seed, rows: u64) -> Self {
         let mut random = Random::new(seed);
         let mut text = String::new();
-        for event in 0..BLOCK_ROWS {
+        for event in 0..rows {
             let _ = write!(text, "{event}\t{}", random.uniform(0, 9_999_999));
             for _ in 0..COLUMNS {
                 let _ = write!(text, "\t{}.{:02}", random.uniform(0, 999), random.uniform(0, 99));
             }
             text.push('\n');
         }
-        Self(text.into())
+        Self { text: text.into(), rows }
     }
 
     pub fn text(&self) -> &[u8] {
-        self.0.as_bytes()
+        self.text.as_bytes()
     }
 
     pub fn rows(&self) -> u64 {
-        BLOCK_ROWS
+        self.rows
     }
 
     /// Run and event of a row of the table, counted from 0.
     pub fn key(&self, row: u64) -> (u64, u64) {
-        (1 + row / BLOCK_ROWS, row % BLOCK_ROWS)
+        (1 + row / self.rows, row % self.rows)
     }
 
     pub fn load_into(&self, table: &str, run: u64) -> String {
@@ -60,22 +76,40 @@ fn columns(of: &str) -> String {
     })
 }
 
+/// The statement that makes a table of events.
+pub fn create(table: &str) -> String {
+    format!(
+        "CREATE TABLE {table} (run INT NOT NULL, event INT NOT NULL, time INT NOT NULL{}, \
+         PRIMARY KEY (run, event), KEY (time)) ENGINE=InnoDB",
+        columns(" FLOAT NOT NULL")
+    )
+}
+
+/// Loads so many rows, of so many each run, which is one LOAD DATA; how many it loaded.
+pub fn fill(
+    control: &mut Control,
+    table: &str,
+    (rows, block_rows): (u64, u64),
+    seed: Seed,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<u64, TargetError> {
+    let mut loaded = 0;
+    for run in (1..=rows / block_rows).take_while(|_| goes_on()) {
+        let block = Block::sized(seed.numbered(run), block_rows);
+        loaded += control.load_data_local(&block.load_into(table, run), block.text())?;
+    }
+    Ok(loaded)
+}
+
 /// Makes all tables and fills the one that is read; its checksum.
 pub fn make(control: &mut Control, rows: u64, seed: Seed, goes_on: &dyn Fn() -> bool) -> Result<String> {
     for table in [TAG, LOADED] {
-        control.exec(&format!(
-            "CREATE TABLE {table} (run INT NOT NULL, event INT NOT NULL, time INT NOT NULL{}, \
-             PRIMARY KEY (run, event), KEY (time)) ENGINE=InnoDB",
-            columns(" FLOAT NOT NULL")
-        ))?;
+        control.exec(&create(table))?;
     }
     control.exec(&format!(
         "CREATE TABLE {WRITTEN} (id INT AUTO_INCREMENT PRIMARY KEY, run INT NOT NULL, value DOUBLE NOT NULL, KEY (run)) ENGINE=InnoDB"
     ))?;
-    for run in (1..=rows / BLOCK_ROWS).take_while(|_| goes_on()) {
-        let block = Block::of(seed.numbered(run));
-        control.load_data_local(&block.load_into(TAG, run), block.text())?;
-    }
+    fill(control, TAG, (rows, BLOCK_ROWS), seed, goes_on)?;
     control.query(&format!("ANALYZE TABLE {TAG}"))?;
     checksum(control)
 }

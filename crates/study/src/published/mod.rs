@@ -11,6 +11,7 @@ mod scratch;
 mod setting;
 
 use crate::databases::Databases;
+use crate::domains::Domains;
 use crate::forgotten::Forgotten;
 use crate::harness::{Plan, Run, Study, plan_of, read};
 use crate::interfere::Interfere;
@@ -19,7 +20,7 @@ use crate::store::StudyFolder;
 use crate::telecom::Telecom;
 use crate::throttling::Throttling;
 use crate::variation::Variation;
-use crate::{databases, forgotten, interfere, shares, telecom, throttling, variation};
+use crate::{databases, domains, forgotten, interfere, shares, telecom, throttling, variation};
 pub(crate) use dataset::{begun, closed, fill, workload, workload_of_file};
 pub use hosts::{DiskFile, HostFile, WindowFile};
 pub(crate) use hosts::{Periods, of_hosts};
@@ -41,6 +42,7 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
     match plan.kind.as_str() {
         throttling::NAME => Ok(Box::new(Throttling::of(workplace, plan)?)),
         databases::NAME => Ok(Box::new(Databases::of(workplace, plan)?)),
+        domains::NAME => Ok(Box::new(Domains::of(workplace, plan)?)),
         shares::NAME => Ok(Box::new(Shares::of(workplace, plan)?)),
         telecom::NAME => Ok(Box::new(Telecom::of(workplace, plan)?)),
         forgotten::NAME => Ok(Box::new(Forgotten::of(workplace, plan)?)),

@@ -2,6 +2,7 @@
 //! file.
 
 mod databases;
+mod domains;
 mod file;
 mod forgotten;
 mod kept;
@@ -42,11 +43,12 @@ type MakePlan = fn(&Session, &Args) -> Result<Plan>;
 
 const BOTH: &[&str] = &["--quick", "--repeats"];
 
-static PUBLISHED: [Published; 6] = [
+static PUBLISHED: [Published; 7] = [
     row(variation::NAME, variation::QUESTION, &["--quick"], variation::Settings::command, variation::plan),
     row(throttling::NAME, throttling::QUESTION, BOTH, throttling::Settings::command, throttling::plan),
     row(shares::NAME, shares::QUESTION, &[], shares::Settings::command, shares::plan),
     row(databases::NAME, databases::QUESTION, BOTH, databases::Settings::command, databases::plan),
+    row(domains::NAME, domains::QUESTION, BOTH, domains::Settings::command, domains::plan),
     row(telecom::NAME, telecom::QUESTION, BOTH, telecom::Settings::command, telecom::plan),
     row(forgotten::NAME, forgotten::QUESTION, BOTH, forgotten::Settings::command, forgotten::plan),
 ];

@@ -1,0 +1,198 @@
+//! What the databases do: the load, the selects, one beside the other, and both while the host spins.
+
+use super::places::{Place, Places, Watched};
+use super::setting::{BLOCK_ROWS, Setting};
+use crate::harness::Run;
+use crate::interfere::tables::{LOADED, SELECTS, TAG, create, fill};
+use crate::published::{At, PublishedError, Result, While, timed};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_os::clock::monotonic;
+use evenkeel_os::cpu::Affinity;
+use evenkeel_os::process::Birth;
+use evenkeel_site::server::{Control, TargetError};
+use std::mem::discriminant;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
+
+/// What a client has a server do.
+#[derive(Clone, Copy)]
+pub enum Work {
+    /// Loads so many rows into an empty table.
+    Load(&'static str, u64),
+    Select,
+}
+
+/// The second table gets this part of the rows, so that a load beside selects takes about as long as they do.
+const SECOND_PART: u64 = 5;
+
+impl Work {
+    pub fn whole_load(setting: &Setting) -> Self {
+        Self::Load(TAG, setting.rows())
+    }
+
+    pub fn second_load(setting: &Setting) -> Self {
+        Self::Load(LOADED, setting.rows() / SECOND_PART / BLOCK_ROWS * BLOCK_ROWS)
+    }
+
+    fn ready(self, control: &mut Control) -> Result<(), TargetError> {
+        if let Self::Load(table, _) = self {
+            control.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
+            control.exec(&create(table))?;
+        }
+        Ok(())
+    }
+
+    fn once(self, control: &mut Control, seed: Seed, goes_on: &dyn Fn() -> bool) -> Result<(), TargetError> {
+        match self {
+            Self::Load(table, rows) => fill(control, table, (rows, BLOCK_ROWS), seed, goes_on).map(drop),
+            Self::Select => SELECTS.iter().take_while(|_| goes_on()).try_for_each(|sql| control.exec(sql).map(drop)),
+        }
+    }
+}
+
+/// Has servers work at once, each for a client of its own; the seconds that each took.
+pub fn at_once(
+    at: &At<'_, Setting>,
+    places: &Places,
+    works: &[(usize, Work)],
+    run: &mut Run,
+) -> Result<Vec<f64>> {
+    let (stop, seed) = (at.workplace.stop, Seed(at.plan.seed));
+    for (place, work) in works {
+        work.ready(&mut places.0[*place].control(stop)?)?;
+    }
+    let kinds = works.iter().map(|(_, work)| discriminant(work));
+    let is_same = kinds.clone().zip(kinds.skip(1)).all(|(one, other)| one == other);
+    let left = AtomicUsize::new(works.len());
+    let watched = Watched::begin(places, &[])?;
+    let work = |place: &Place, work: Work| -> Result<f64> {
+        let _ = Places::client_cpus().map(|cpus| cpus.apply());
+        let done = place.control(stop).and_then(|mut control| {
+            let once = timed(|| Ok(work.once(&mut control, seed, &|| !stop.is_set())?));
+            Ok((control, once?.1))
+        });
+        left.fetch_sub(1, Ordering::Relaxed);
+        let (mut control, seconds) = done?;
+        // The other one has its neighbour to the end. One of the same work is about to be done too.
+        let goes_on = || left.load(Ordering::Relaxed) > 0 && !stop.is_set();
+        while !is_same && goes_on() {
+            work.ready(&mut control)?;
+            work.once(&mut control, seed, &goes_on)?;
+        }
+        Ok(seconds)
+    };
+    let seconds = std::thread::scope(|scope| {
+        let start = |(place, what): &(usize, Work)| {
+            let (work, place, what) = (&work, &places.0[*place], *what);
+            scope.spawn(move || work(place, what))
+        };
+        let working: Vec<_> = works.iter().map(start).collect();
+        working.into_iter().map(joined).collect::<Result<Vec<f64>>>()
+    })?;
+    watched.end(run);
+    Ok(seconds)
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    thread.join().unwrap_or_else(|_| Err(PublishedError::wrong("a client ended badly")))
+}
+
+/// Fills the tables of all places that have not as many rows as they should.
+pub fn filled(at: &At<'_, Setting>, places: &Places) -> Result<()> {
+    for place in &places.0 {
+        let mut control = place.control(at.workplace.stop)?;
+        let rows = control.query_value(&format!("SELECT COUNT(*) FROM {TAG}"));
+        let has = rows.ok().flatten().and_then(|rows| rows.parse::<u64>().ok());
+        if has != Some(at.setting.rows()) {
+            let load = Work::whole_load(&at.setting);
+            load.ready(&mut control)?;
+            load.once(&mut control, Seed(at.plan.seed), &|| !at.workplace.stop.is_set())?;
+        }
+    }
+    Ok(())
+}
+
+/// Rows of this query are in memory, and it takes about a millisecond.
+const QUERY: &str = "SELECT COUNT(*), AVG(c07), MAX(c13) FROM tag WHERE run = 1 AND event < 2000 AND c01 BETWEEN 200 AND 900";
+/// Before anything is counted the spinning goes on for so long.
+const WARM_UP: Nanos = Nanos::from_millis(500);
+const QUERIES_MIN: u32 = 3;
+
+/// Processes of the host that spin on its first CPU until this is dropped.
+struct Spinning(Vec<Child>);
+
+impl Spinning {
+    fn start(level: &str) -> Result<Self> {
+        let (count, nice) = match level {
+            "idle" => (0, "0"),
+            "one" => (1, "0"),
+            "eight" => (8, "0"),
+            _ => (1, "-20"),
+        };
+        let mut all = Self(Vec::new());
+        for _ in 0..count {
+            let mut spin = Command::new("nice");
+            spin.args(["-n", nice, "/bin/sh", "-c", "while :; do :; done"]).stdin(Stdio::null());
+            // A session each: else the scheduler may give all of them the part of one.
+            let affinity = Some(Affinity::of([0]));
+            Birth { session: true, dies_with_us: true, affinity, ..Birth::default() }.of(&mut spin);
+            let child = spin.spawn().doing(|| "starting a process that spins")?;
+            // Where sessions are scheduled as groups, the group has the priority.
+            let _ = std::fs::write(format!("/proc/{}/autogroup", child.id()), nice);
+            all.0.push(child);
+        }
+        Ok(all)
+    }
+}
+
+impl Drop for Spinning {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Both guests query while the host spins.
+pub fn starve(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
+    let stop = at.workplace.stop;
+    let mut controls = [1, 2].map(|place| places.0[place].control(stop)).into_iter().collect::<Result<Vec<_>>>()?;
+    controls.iter_mut().try_for_each(|control| control.exec(QUERY).map(drop))?;
+    let spinning = Spinning::start(level)?;
+    let from = monotonic() + WARM_UP;
+    let until = from + Nanos::from_secs_f64(at.setting.seconds);
+    let query = |mut control: Control| -> Result<f64> {
+        let _ = Places::client_cpus().map(|cpus| cpus.apply());
+        let (mut queries, mut began) = (0, None);
+        loop {
+            control.exec(QUERY)?;
+            let now = monotonic();
+            match began {
+                None if now >= from => began = Some(now),
+                None => {}
+                Some(began) => {
+                    queries += 1;
+                    if stop.is_set() || now >= until && queries >= QUERIES_MIN {
+                        return Ok(f64::from(queries) / (now - began).as_secs_f64());
+                    }
+                }
+            }
+        }
+    };
+    let pids: Vec<u32> = spinning.0.iter().map(Child::id).collect();
+    let rates = std::thread::scope(|scope| {
+        let query = &query;
+        let working: Vec<_> = controls.into_iter().map(|control| scope.spawn(move || query(control))).collect();
+        std::thread::sleep(WARM_UP.into());
+        let watched = Watched::begin(places, &pids)?;
+        let rates = working.into_iter().map(joined).collect::<Result<Vec<f64>>>()?;
+        run.set("spin_percent", watched.end(run));
+        Ok::<_, PublishedError>(rates)
+    })?;
+    run.set("queries_per_s", rates.iter().sum::<f64>());
+    run.set("b_over_a", rates[1] / rates[0]);
+    Ok(())
+}
