@@ -1,8 +1,8 @@
 //! What the databases do: the load, the selects, one beside the other, and both while the host spins.
 
-use super::places::{Place, Places, Watched};
-use super::setting::{BLOCK_ROWS, Setting};
-use crate::harness::Run;
+use super::places::{Place, Places, Watched, go_outside, joined};
+use super::setting::{BLOCK_ROWS, PLACES, Setting};
+use crate::harness::{Event, Notify, Run};
 use crate::interfere::tables::{LOADED, SELECTS, TAG, create, fill};
 use crate::published::{At, PublishedError, Result, While, timed};
 use evenkeel_core::Nanos;
@@ -14,7 +14,6 @@ use evenkeel_site::server::{Control, TargetError};
 use std::mem::discriminant;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
 
 /// What a client has a server do.
 #[derive(Clone, Copy)]
@@ -47,7 +46,9 @@ impl Work {
     fn once(self, control: &mut Control, seed: Seed, goes_on: &dyn Fn() -> bool) -> Result<(), TargetError> {
         match self {
             Self::Load(table, rows) => fill(control, table, (rows, BLOCK_ROWS), seed, goes_on).map(drop),
-            Self::Select => SELECTS.iter().take_while(|_| goes_on()).try_for_each(|sql| control.exec(sql).map(drop)),
+            Self::Select => {
+                SELECTS.iter().take_while(|_| goes_on()).try_for_each(|sql| control.exec(sql).map(drop))
+            }
         }
     }
 }
@@ -68,7 +69,7 @@ pub fn at_once(
     let left = AtomicUsize::new(works.len());
     let watched = Watched::begin(places, &[])?;
     let work = |place: &Place, work: Work| -> Result<f64> {
-        let _ = Places::client_cpus().map(|cpus| cpus.apply());
+        go_outside();
         let done = place.control(stop).and_then(|mut control| {
             let once = timed(|| Ok(work.once(&mut control, seed, &|| !stop.is_set())?));
             Ok((control, once?.1))
@@ -95,17 +96,14 @@ pub fn at_once(
     Ok(seconds)
 }
 
-fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
-    thread.join().unwrap_or_else(|_| Err(PublishedError::wrong("a client ended badly")))
-}
-
 /// Fills the tables of all places that have not as many rows as they should.
-pub fn filled(at: &At<'_, Setting>, places: &Places) -> Result<()> {
-    for place in &places.0 {
+pub fn filled(at: &At<'_, Setting>, places: &Places, tell: Notify<'_>) -> Result<()> {
+    for (place, name) in places.0.iter().zip(PLACES) {
         let mut control = place.control(at.workplace.stop)?;
         let rows = control.query_value(&format!("SELECT COUNT(*) FROM {TAG}"));
         let has = rows.ok().flatten().and_then(|rows| rows.parse::<u64>().ok());
         if has != Some(at.setting.rows()) {
+            tell(Event::Step(format!("filling the table of {name}")));
             let load = Work::whole_load(&at.setting);
             load.ready(&mut control)?;
             load.once(&mut control, Seed(at.plan.seed), &|| !at.workplace.stop.is_set())?;
@@ -115,7 +113,8 @@ pub fn filled(at: &At<'_, Setting>, places: &Places) -> Result<()> {
 }
 
 /// Rows of this query are in memory, and it takes about a millisecond.
-const QUERY: &str = "SELECT COUNT(*), AVG(c07), MAX(c13) FROM tag WHERE run = 1 AND event < 2000 AND c01 BETWEEN 200 AND 900";
+const QUERY: &str =
+    "SELECT COUNT(*), AVG(c07), MAX(c13) FROM tag WHERE run = 1 AND event < 2000 AND c01 BETWEEN 200 AND 900";
 /// Before anything is counted the spinning goes on for so long.
 const WARM_UP: Nanos = Nanos::from_millis(500);
 const QUERIES_MIN: u32 = 3;
@@ -159,13 +158,14 @@ impl Drop for Spinning {
 /// Both guests query while the host spins.
 pub fn starve(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
     let stop = at.workplace.stop;
-    let mut controls = [1, 2].map(|place| places.0[place].control(stop)).into_iter().collect::<Result<Vec<_>>>()?;
+    let mut controls =
+        [1, 2].map(|place| places.0[place].control(stop)).into_iter().collect::<Result<Vec<_>>>()?;
     controls.iter_mut().try_for_each(|control| control.exec(QUERY).map(drop))?;
     let spinning = Spinning::start(level)?;
     let from = monotonic() + WARM_UP;
     let until = from + Nanos::from_secs_f64(at.setting.seconds);
     let query = |mut control: Control| -> Result<f64> {
-        let _ = Places::client_cpus().map(|cpus| cpus.apply());
+        go_outside();
         let (mut queries, mut began) = (0, None);
         loop {
             control.exec(QUERY)?;
@@ -185,7 +185,8 @@ pub fn starve(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run)
     let pids: Vec<u32> = spinning.0.iter().map(Child::id).collect();
     let rates = std::thread::scope(|scope| {
         let query = &query;
-        let working: Vec<_> = controls.into_iter().map(|control| scope.spawn(move || query(control))).collect();
+        let working: Vec<_> =
+            controls.into_iter().map(|control| scope.spawn(move || query(control))).collect();
         std::thread::sleep(WARM_UP.into());
         let watched = Watched::begin(places, &pids)?;
         let rates = working.into_iter().map(joined).collect::<Result<Vec<f64>>>()?;
@@ -193,6 +194,6 @@ pub fn starve(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run)
         Ok::<_, PublishedError>(rates)
     })?;
     run.set("queries_per_s", rates.iter().sum::<f64>());
-    run.set("b_over_a", rates[1] / rates[0]);
+    run.set("a_over_b", rates[0] / rates[1]);
     Ok(())
 }

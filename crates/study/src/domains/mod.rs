@@ -1,52 +1,71 @@
 //! What isolation costs: the published study of database servers in virtual machines, made again with domains.
 //!
 //! A host and two guests share a CPU, as they did there; a guest is a domain with memory, a file disk and a network of its own. `setting`
-//! has the parts, `places` the servers, `database` what these do, `judge` what the runs come to.
+//! has the parts, `places` the servers, `database` what these do, `probes` what network and disks give, `judge` what the runs come to.
 
 mod database;
 mod judge;
 mod places;
+mod probes;
 mod setting;
 
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run};
-use crate::published::{At, AtWork, Bed, PublishedError, Result};
+use crate::published::{At, AtWork, Bed, PrivateServer, PublishedError, Result, not_running};
 use database::{Work, at_once, filled, starve};
 use places::Places;
-use setting::{BESIDE, CPUS, LOAD, SELECT, STARVE, at_work};
+use probes::{client_machine, disk, flushes, network};
+use setting::{BESIDE, CPUS, DISK, FLUSH, LOAD, NET, SELECT, STARVE, at_work};
 pub use setting::{Setting, parts};
 
 pub const NAME: &str = "domains";
 
-pub const QUESTION: &str = "what does a domain of its own cost a database server, and what do its neighbours?";
+pub const QUESTION: &str =
+    "what does a domain of its own cost a database server, and what do its neighbours?";
 
-pub type Domains<'a> = AtWork<'a, Places>;
+pub type Domains<'a> = AtWork<'a, Setup>;
 
-impl Bed for Places {
+pub struct Setup {
+    places: Places,
+    /// Once it is needed.
+    client: Option<PrivateServer>,
+}
+
+impl Bed for Setup {
     type Setting = Setting;
     const FIGURES: &'static [Figure] = &[
+        Figure::plain("mbit", ["received", "Mbit/s"]),
+        Figure::plain("sent_mbit", ["sent", "Mbit/s"]),
+        Figure::plain("host_over_a", ["host / a", ""]),
+        Figure::plain("a_over_b", ["a / b", ""]),
+        Figure::plain("read_mb_per_s", ["reads", "MB/s"]),
+        Figure::plain("write_mb_per_s", ["writes", "MB/s"]),
+        Figure::plain("flush_ms", ["a flush", "ms"]),
+        Figure::plain("flush_p99_ms", ["p99", "ms"]),
         Figure::plain("seconds", ["each", "s"]),
-        Figure::plain("b_over_a", ["b / a", ""]),
         Figure::plain("read_s", ["read", "s"]),
         Figure::plain("write_s", ["write", "s"]),
         Figure::plain("queries_per_s", ["queries", "1/s"]),
         Figure::plain("spin_percent", ["host spins", "%"]),
+        Figure::plain("theta_shared", ["theta", "CPU %"]),
         Figure::plain("theta_host", ["theta", "host %"]),
         Figure::plain("theta_a", ["theta", "a %"]),
         Figure::plain("theta_b", ["theta", "b %"]),
-        Figure::plain("theta_client", ["client", "%"]),
+        Figure::plain("theta_client", ["theta", "client %"]),
         Figure::plain("steal_percent", ["steal", "%"]),
         Figure::plain("other_load_percent", ["other CPU", "%"]),
     ];
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
-        Self::up(at, tell)
+        Ok(Self { places: Places::up(at, tell)?, client: None })
     }
 
-    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, _: Notify<'_>) -> Result<()> {
+    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, tell: Notify<'_>) -> Result<()> {
         match part.name.as_str() {
-            SELECT | BESIDE | STARVE | CPUS => filled(at, self),
-            _ => Ok(()),
+            SELECT | BESIDE | STARVE | CPUS => filled(at, &self.places, tell)?,
+            NET if self.client.is_none() => self.client = Some(client_machine(at)?),
+            _ => {}
         }
+        Ok(())
     }
 
     fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
@@ -55,36 +74,41 @@ impl Bed for Places {
         match part.name.as_str() {
             LOAD => rows / LOADED_PER_S * at_once,
             SELECT | CPUS | BESIDE => rows / READ_PER_S * at_once,
+            DISK => 2.0 * setting.seconds + 2.0,
             _ => setting.seconds + 1.0,
         }
     }
 
     fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
         let (mut run, level) = (Run::default(), order.levels.first().map_or("", String::as_str));
+        let places = &self.places;
         let all = |work: Work| at_work(level).iter().map(|place| (*place, work)).collect::<Vec<_>>();
         match order.part.name.as_str() {
             LOAD => {
-                let seconds = at_once(at, self, &all(Work::whole_load(&at.setting)), &mut run)?;
+                let seconds = at_once(at, places, &all(Work::whole_load(&at.setting)), &mut run)?;
                 note(&mut run, &seconds);
             }
             SELECT => {
-                let seconds = at_once(at, self, &all(Work::Select), &mut run)?;
+                let seconds = at_once(at, places, &all(Work::Select), &mut run)?;
                 note(&mut run, &seconds);
             }
             CPUS => {
-                self.set_cpus(if level == "1" { "0" } else { "0-1" })?;
-                let seconds = at_once(at, self, &[(1, Work::Select), (2, Work::Select)], &mut run);
-                self.set_cpus("0")?;
+                places.set_cpus(if level == "1" { "0" } else { "0-1" })?;
+                let seconds = at_once(at, places, &[(1, Work::Select), (2, Work::Select)], &mut run);
+                places.set_cpus("0")?;
                 note(&mut run, &seconds?);
             }
             BESIDE => {
                 let both = [("read_s", (1, Work::Select)), ("write_s", (2, Work::second_load(&at.setting)))];
                 let wanted = both.iter().filter(|(name, _)| level == "both" || name.starts_with(level));
                 let (names, works): (Vec<&str>, Vec<_>) = wanted.copied().unzip();
-                let seconds = at_once(at, self, &works, &mut run)?;
+                let seconds = at_once(at, places, &works, &mut run)?;
                 names.into_iter().zip(seconds).for_each(|(name, seconds)| run.set(name, seconds));
             }
-            STARVE => starve(at, self, level, &mut run)?,
+            STARVE => starve(at, places, level, &mut run)?,
+            NET => network(at, places, self.client.as_ref().ok_or_else(not_running)?, level, &mut run)?,
+            DISK => disk(at, places, order, &mut run)?,
+            FLUSH => flushes(at, places, level, &mut run)?,
             _ => return Err(PublishedError::unreadable("part")),
         }
         Ok(Some(run).filter(|_| !at.workplace.stop.is_set()))
@@ -103,6 +127,6 @@ const READ_PER_S: f64 = 100_000.0;
 fn note(run: &mut Run, seconds: &[f64]) {
     run.set("seconds", seconds.iter().sum::<f64>() / seconds.len() as f64);
     if let [a, b] = seconds {
-        run.set("b_over_a", b / a);
+        run.set("a_over_b", a / b);
     }
 }

@@ -11,6 +11,15 @@ pub const SELECT: &str = "select";
 pub const BESIDE: &str = "beside";
 pub const STARVE: &str = "starve";
 pub const CPUS: &str = "cpus";
+pub const NET: &str = "network";
+pub const DISK: &str = "disk";
+pub const FLUSH: &str = "flush";
+
+/// 100 Mbit/s, as the published client machine had.
+pub const LINE_BYTES_PER_S: u64 = 12_500_000;
+/// Files in MiB and records in KiB.
+pub const FILES: [u32; 5] = [1, 8, 32, 128, 512];
+pub const RECORDS: [u32; 3] = [4, 64, 1024];
 
 /// The places of servers, in the order of all lists.
 pub const PLACES: [&str; 3] = ["host", "a", "b"];
@@ -62,6 +71,8 @@ impl Setting {
     }
 }
 
+const SHORT_REPEATS: u32 = 3;
+
 /// The places that work at a level of the factor `where`.
 pub fn at_work(level: &str) -> &'static [usize] {
     match level {
@@ -71,11 +82,31 @@ pub fn at_work(level: &str) -> &'static [usize] {
     }
 }
 
-pub fn wheres() -> Factor {
-    Factor::named(
-        "where",
-        [("host", "the host"), ("one", "one guest"), ("two", "two guests at once, each")],
-    )
+/// Server and client of each pair that sends at once. Data go to the server.
+pub fn pairs_of(level: &str) -> &'static [[&'static str; 2]] {
+    PAIRS.iter().find(|(name, ..)| *name == level).map_or(&[], |(_, _, pairs)| pairs)
+}
+
+type PairRow = (&'static str, &'static str, &'static [[&'static str; 2]]);
+
+/// Rows of Table 1; server first.
+const PAIRS: [PairRow; 9] = [
+    ("guest-client", "guest from client machine", &[["a", "client"]]),
+    ("client-guest", "client machine from guest", &[["client", "a"]]),
+    ("client-host", "client machine from host", &[["client", "host"]]),
+    ("host-client", "host from client machine", &[["host", "client"]]),
+    ("guest-guest", "guest from guest", &[["a", "b"]]),
+    ("guest-host", "guest from host", &[["a", "host"]]),
+    ("two-guests", "two guests at once", &[["a", "client"], ["b", "client"]]),
+    ("host-guest", "host and guest", &[["host", "client"], ["a", "client"]]),
+    ("host-two-guests", "host and two guests", &[["host", "client"], ["a", "client"], ["b", "client"]]),
+];
+
+pub const WHERES: [(&str, &str); 3] =
+    [("host", "the host"), ("one", "one guest"), ("two", "two guests at once, each")];
+
+fn wheres(count: usize) -> Factor {
+    Factor::named("where", WHERES.into_iter().take(count))
 }
 
 /// All parts; `full` ones too.
@@ -88,8 +119,8 @@ pub fn parts(repeats: u32, is_full: bool) -> Vec<Part> {
         ("first", "one spins before all others"),
     ];
     let all = [
-        (LOAD, "bulk load (Table 2)", "LOAD DATA of the whole table.", wheres()),
-        (SELECT, "complex selects (Table 3)", "Five selects of the whole table.", wheres()),
+        (LOAD, "bulk load (Table 2)", "LOAD DATA of the whole table.", wheres(WHERES.len())),
+        (SELECT, "complex selects (Table 3)", "Five selects of the whole table.", wheres(WHERES.len())),
         (
             BESIDE,
             "read beside write (Table 4)",
@@ -110,13 +141,39 @@ pub fn parts(repeats: u32, is_full: bool) -> Vec<Part> {
         ),
     ];
     let part = |(name, title, about, factor): (&str, &str, &str, Factor)| {
-        let mut part = Part::new(name, title, about, vec![factor], repeats);
-        if name == STARVE {
-            // It takes seconds, and its runs differ most.
-            part.repeats = repeats.max(3);
-        }
-        part
+        Part::new(name, title, about, vec![factor], repeats)
     };
-    all.into_iter().filter(|(name, ..)| is_full || *name != CPUS).map(part).collect()
+    let around = around(repeats).into_iter();
+    let mut all: Vec<Part> =
+        around.chain(all.map(part)).filter(|part| is_full || part.name != CPUS).collect();
+    // What takes seconds is repeated in a short study too.
+    for part in all.iter_mut().filter(|part| [NET, FLUSH, STARVE].contains(&part.name.as_str())) {
+        part.repeats = repeats.max(SHORT_REPEATS);
+    }
+    all
 }
 
+/// What the places give without any database.
+fn around(repeats: u32) -> [Part; 3] {
+    let pairs = Factor::named("pair", PAIRS.iter().map(|(name, words, _)| (*name, *words)));
+    let sizes = [Factor::numeric("record", RECORDS), Factor::numeric("file", FILES)];
+    let net = "One TCP connection for each pair, all at once; the server is named first. The client machine has a line of 100 Mbit/s.";
+    let disk = "A file (MiB) in records (KiB), one I/O at a time, through the page cache.";
+    [
+        Part::new(NET, "network (Table 1)", net, vec![pairs], repeats),
+        Part::new(
+            DISK,
+            "disk (Figures 1 to 6)",
+            disk,
+            [wheres(WHERES.len())].into_iter().chain(sizes).collect(),
+            repeats,
+        ),
+        Part::new(
+            FLUSH,
+            "flushes",
+            "Appends of 512 bytes, each brought to the disk.",
+            vec![wheres(2)],
+            repeats,
+        ),
+    ]
+}

@@ -1,0 +1,108 @@
+//! What the places themselves give: the network between them, their disks, and how long a flush takes.
+
+use super::places::{Places, Watched, client_cpus, joined};
+use super::setting::{LINE_BYTES_PER_S, PLACES, Setting, at_work, pairs_of};
+use crate::harness::{Order, Run};
+use crate::probe::Place;
+use crate::probe::disk::{Access, DiskPlan, surface};
+use crate::probe::flush::flush;
+use crate::probe::network::{Flow, Pair, at_once};
+use crate::published::{At, PrivateServer, PublishedError, Result};
+use evenkeel_site::sandbox::{Domain, Net, SandboxSpec};
+use std::time::Duration;
+
+const CLIENT: &str = "client";
+
+/// The client machine of Table 1: a network and a line of its own; nobody asks its server.
+pub fn client_machine(at: &At<'_, Setting>) -> Result<PrivateServer> {
+    let net = Some(Net { bytes_per_s: Some(LINE_BYTES_PER_S) });
+    let domain = Domain { cpus: client_cpus(), net, ..Domain::default() };
+    let name = format!("{}-{CLIENT}", at.plan.private_name());
+    PrivateServer::up(&at.workplace, &SandboxSpec { domain, ..SandboxSpec::new(at.workplace.home, name) })
+}
+
+/// Table 1: the pairs of a level at once, server and client by name.
+pub fn network(
+    at: &At<'_, Setting>,
+    places: &Places,
+    client: &PrivateServer,
+    level: &str,
+    run: &mut Run,
+) -> Result<()> {
+    let client = Place::of(&client.sandbox)?;
+    let own =
+        places.0.iter().map(|place| Place::of(&place.server.sandbox)).collect::<Result<Vec<Place>>>()?;
+    let place = |name: &str| {
+        let known = PLACES.iter().position(|known| *known == name);
+        known.map_or(&client, |known| &own[known])
+    };
+    let names = pairs_of(level);
+    let pairs: Vec<Pair<'_>> =
+        names.iter().map(|[server, client]| Pair { server: place(server), client: place(client) }).collect();
+    let watched = Watched::begin(places, &[])?;
+    let seconds = at.setting.seconds.ceil() as u32;
+    let Some(flows) = at_once(&pairs, seconds, at.workplace.stop)? else { return Ok(()) };
+    watched.end_of_probe(run);
+    let sum = |of: &dyn Fn(&Flow) -> f64| flows.iter().map(of).sum::<f64>();
+    run.set("mbit", sum(&|flow| flow.received_mbit_per_s));
+    run.set("sent_mbit", sum(&|flow| flow.sent_mbit_per_s));
+    if let [first, second, ..] = flows.as_slice() {
+        let ([one, _], [other, _]) = (names[0], names[1]);
+        run.set(&format!("{one}_over_{other}"), first.received_mbit_per_s / second.received_mbit_per_s);
+    }
+    for name in PLACES.iter().chain(&[CLIENT]) {
+        let ends = flows.iter().zip(names).flat_map(|(flow, [server, client])| {
+            [(server, flow.server_cpu_percent), (client, flow.client_cpu_percent)]
+        });
+        let cpu = ends.filter(|(end, _)| *end == name).map(|(_, cpu)| cpu).reduce(|sum, cpu| sum + cpu);
+        run.set(&format!("theta_{name}"), cpu);
+    }
+    Ok(())
+}
+
+/// A point of Figures 1 to 6: random reads and random writes of a file in records, through the page cache; MB/s of each place.
+pub fn disk(at: &At<'_, Setting>, places: &Places, order: &Order<'_>, run: &mut Run) -> Result<()> {
+    let number = |factor: &str| {
+        order
+            .level(factor)
+            .parse::<u64>()
+            .map_err(|_| PublishedError::unreadable("size of a file or a record"))
+    };
+    let plan = DiskPlan {
+        file_bytes: vec![number("file")? << 20],
+        record_bytes: vec![number("record")? << 10],
+        accesses: vec![Access::RandomRead, Access::RandomWrite],
+        direct: vec![false],
+        time: Duration::from_secs_f64(at.setting.seconds),
+        seed: at.plan.seed,
+    };
+    let at_work = at_work(order.level("where"));
+    let watched = Watched::begin(places, &[])?;
+    let surfaces = std::thread::scope(|scope| {
+        let start = |place: &usize| {
+            let (server, plan) = (&places.0[*place].server, &plan);
+            scope.spawn(move || surface(&Place::of(&server.sandbox)?, plan, at.workplace.stop))
+        };
+        let working: Vec<_> = at_work.iter().map(start).collect();
+        working.into_iter().map(joined).collect::<Result<Vec<_>>>()
+    })?;
+    watched.end_of_probe(run);
+    for (figure, reads) in [("read_mb_per_s", true), ("write_mb_per_s", false)] {
+        let cells = surfaces.iter().flatten().flat_map(|surface| &surface.cells);
+        let rates: Vec<f64> =
+            cells.filter(|cell| cell.access.reads() == reads).map(|cell| cell.mb_per_s).collect();
+        run.set(figure, rates.iter().sum::<f64>() / rates.len() as f64);
+    }
+    Ok(())
+}
+
+/// Flushes of a small append.
+pub fn flushes(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
+    let place = Place::of(&places.0[at_work(level)[0]].server.sandbox)?;
+    let watched = Watched::begin(places, &[])?;
+    let flush = flush(&place, Duration::from_secs_f64(at.setting.seconds), at.workplace.stop)?;
+    watched.end_of_probe(run);
+    run.set("flush_ms", flush.map(|flush| flush.p50_ms));
+    run.set("flush_p99_ms", flush.map(|flush| flush.p99_ms));
+    Ok(())
+}
