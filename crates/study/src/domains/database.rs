@@ -1,12 +1,10 @@
 //! What the databases do: the load, the selects, one beside the other, and both while the host spins.
 
-use super::places::{Place, Places, Watched, go_outside, joined};
-use super::setting::{BLOCK_ROWS, PLACES, Setting};
+use super::places::{Place, Places, go_outside, joined, note, watch};
+use super::setting::{PLACES, Setting};
 use crate::harness::{Event, Notify, Run};
-use crate::interfere::tables::{LOADED, SELECTS, TAG, create, fill};
-use crate::published::{At, PublishedError, Result, While, timed};
-use evenkeel_core::Nanos;
-use evenkeel_core::random::Seed;
+use crate::interfere::tables::{Block, SELECTS, TAG, create, fill};
+use crate::published::{At, Result, While, timed};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
 use evenkeel_os::process::Birth;
@@ -14,6 +12,7 @@ use evenkeel_site::server::{Control, TargetError};
 use std::mem::discriminant;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// What a client has a server do.
 #[derive(Clone, Copy)]
@@ -23,18 +22,7 @@ pub enum Work {
     Select,
 }
 
-/// The second table gets this part of the rows, so that a load beside selects takes about as long as they do.
-const SECOND_PART: u64 = 5;
-
 impl Work {
-    pub fn whole_load(setting: &Setting) -> Self {
-        Self::Load(TAG, setting.rows())
-    }
-
-    pub fn second_load(setting: &Setting) -> Self {
-        Self::Load(LOADED, setting.rows() / SECOND_PART / BLOCK_ROWS * BLOCK_ROWS)
-    }
-
     fn ready(self, control: &mut Control) -> Result<(), TargetError> {
         if let Self::Load(table, _) = self {
             control.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
@@ -43,9 +31,14 @@ impl Work {
         Ok(())
     }
 
-    fn once(self, control: &mut Control, seed: Seed, goes_on: &dyn Fn() -> bool) -> Result<(), TargetError> {
+    fn once(
+        self,
+        control: &mut Control,
+        blocks: &[Block],
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<(), TargetError> {
         match self {
-            Self::Load(table, rows) => fill(control, table, (rows, BLOCK_ROWS), seed, goes_on).map(drop),
+            Self::Load(table, rows) => fill(control, table, rows, blocks, goes_on),
             Self::Select => {
                 SELECTS.iter().take_while(|_| goes_on()).try_for_each(|sql| control.exec(sql).map(drop))
             }
@@ -60,18 +53,18 @@ pub fn at_once(
     works: &[(usize, Work)],
     run: &mut Run,
 ) -> Result<Vec<f64>> {
-    let (stop, seed) = (at.workplace.stop, Seed(at.plan.seed));
+    let (stop, blocks) = (at.workplace.stop, places.blocks.as_slice());
     for (place, work) in works {
-        work.ready(&mut places.0[*place].control(stop)?)?;
+        work.ready(&mut places.all[*place].control(stop)?)?;
     }
     let kinds = works.iter().map(|(_, work)| discriminant(work));
     let is_same = kinds.clone().zip(kinds.skip(1)).all(|(one, other)| one == other);
     let left = AtomicUsize::new(works.len());
-    let watched = Watched::begin(places, &[])?;
+    let watched = watch(places, &[])?;
     let work = |place: &Place, work: Work| -> Result<f64> {
         go_outside();
         let done = place.control(stop).and_then(|mut control| {
-            let once = timed(|| Ok(work.once(&mut control, seed, &|| !stop.is_set())?));
+            let once = timed(|| Ok(work.once(&mut control, blocks, &|| !stop.is_set())?));
             Ok((control, once?.1))
         });
         left.fetch_sub(1, Ordering::Relaxed);
@@ -80,33 +73,33 @@ pub fn at_once(
         let goes_on = || left.load(Ordering::Relaxed) > 0 && !stop.is_set();
         while !is_same && goes_on() {
             work.ready(&mut control)?;
-            work.once(&mut control, seed, &goes_on)?;
+            work.once(&mut control, blocks, &goes_on)?;
         }
         Ok(seconds)
     };
     let seconds = std::thread::scope(|scope| {
         let start = |(place, what): &(usize, Work)| {
-            let (work, place, what) = (&work, &places.0[*place], *what);
+            let (work, place, what) = (&work, &places.all[*place], *what);
             scope.spawn(move || work(place, what))
         };
         let working: Vec<_> = works.iter().map(start).collect();
         working.into_iter().map(joined).collect::<Result<Vec<f64>>>()
     })?;
-    watched.end(run);
+    note(&watched, run);
     Ok(seconds)
 }
 
 /// Fills the tables of all places that have not as many rows as they should.
 pub fn filled(at: &At<'_, Setting>, places: &Places, tell: Notify<'_>) -> Result<()> {
-    for (place, name) in places.0.iter().zip(PLACES) {
+    for (place, name) in places.all.iter().zip(PLACES) {
         let mut control = place.control(at.workplace.stop)?;
         let rows = control.query_value(&format!("SELECT COUNT(*) FROM {TAG}"));
         let has = rows.ok().flatten().and_then(|rows| rows.parse::<u64>().ok());
-        if has != Some(at.setting.rows()) {
+        if has != Some(at.setting.rows(1)) {
             tell(Event::Step(format!("filling the table of {name}")));
-            let load = Work::whole_load(&at.setting);
+            let load = Work::Load(TAG, at.setting.rows(1));
             load.ready(&mut control)?;
-            load.once(&mut control, Seed(at.plan.seed), &|| !at.workplace.stop.is_set())?;
+            load.once(&mut control, &places.blocks, &|| !at.workplace.stop.is_set())?;
         }
     }
     Ok(())
@@ -116,7 +109,7 @@ pub fn filled(at: &At<'_, Setting>, places: &Places, tell: Notify<'_>) -> Result
 const QUERY: &str =
     "SELECT COUNT(*), AVG(c07), MAX(c13) FROM tag WHERE run = 1 AND event < 2000 AND c01 BETWEEN 200 AND 900";
 /// Before anything is counted the spinning goes on for so long.
-const WARM_UP: Nanos = Nanos::from_millis(500);
+const WARM_UP: Duration = Duration::from_millis(500);
 const QUERIES_MIN: u32 = 3;
 
 /// Processes of the host that spin on its first CPU until this is dropped.
@@ -124,12 +117,7 @@ struct Spinning(Vec<Child>);
 
 impl Spinning {
     fn start(level: &str) -> Result<Self> {
-        let (count, nice) = match level {
-            "idle" => (0, "0"),
-            "one" => (1, "0"),
-            "eight" => (8, "0"),
-            _ => (1, "-20"),
-        };
+        let (count, nice) = level.parse::<u32>().map_or((1, "-20"), |count| (count, "0"));
         let mut all = Self(Vec::new());
         for _ in 0..count {
             let mut spin = Command::new("nice");
@@ -137,11 +125,11 @@ impl Spinning {
             // A session each: else the scheduler may give all of them the part of one.
             let affinity = Some(Affinity::of([0]));
             Birth { session: true, dies_with_us: true, affinity, ..Birth::default() }.of(&mut spin);
-            let child = spin.spawn().doing(|| "starting a process that spins")?;
-            // Where sessions are scheduled as groups, the group has the priority.
-            let _ = std::fs::write(format!("/proc/{}/autogroup", child.id()), nice);
-            all.0.push(child);
+            all.0.push(spin.spawn().doing(|| "starting a process that spins")?);
         }
+        // Where sessions are scheduled as groups, the group has the priority.
+        let group = |child: &Child| std::fs::write(format!("/proc/{}/autogroup", child.id()), nice);
+        let _ = all.0.iter().try_for_each(group);
         Ok(all)
     }
 }
@@ -157,42 +145,33 @@ impl Drop for Spinning {
 
 /// Both guests query while the host spins.
 pub fn starve(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
-    let stop = at.workplace.stop;
-    let mut controls =
-        [1, 2].map(|place| places.0[place].control(stop)).into_iter().collect::<Result<Vec<_>>>()?;
+    let (stop, seconds) = (at.workplace.stop, at.setting.seconds);
+    let controls = places.all[1..].iter().map(|place| place.control(stop));
+    let mut controls = controls.collect::<Result<Vec<Control>>>()?;
     controls.iter_mut().try_for_each(|control| control.exec(QUERY).map(drop))?;
     let spinning = Spinning::start(level)?;
-    let from = monotonic() + WARM_UP;
-    let until = from + Nanos::from_secs_f64(at.setting.seconds);
+    std::thread::sleep(WARM_UP);
+    let pids: Vec<u32> = spinning.0.iter().map(Child::id).collect();
+    let watched = watch(places, &pids)?;
     let query = |mut control: Control| -> Result<f64> {
         go_outside();
-        let (mut queries, mut began) = (0, None);
+        let (mut queries, began) = (0, monotonic());
         loop {
             control.exec(QUERY)?;
-            let now = monotonic();
-            match began {
-                None if now >= from => began = Some(now),
-                None => {}
-                Some(began) => {
-                    queries += 1;
-                    if stop.is_set() || now >= until && queries >= QUERIES_MIN {
-                        return Ok(f64::from(queries) / (now - began).as_secs_f64());
-                    }
-                }
+            queries += 1;
+            let took_s = (monotonic() - began).as_secs_f64();
+            if queries >= QUERIES_MIN && took_s >= seconds {
+                return Ok(f64::from(queries) / took_s);
             }
         }
     };
-    let pids: Vec<u32> = spinning.0.iter().map(Child::id).collect();
     let rates = std::thread::scope(|scope| {
-        let query = &query;
-        let working: Vec<_> =
-            controls.into_iter().map(|control| scope.spawn(move || query(control))).collect();
-        std::thread::sleep(WARM_UP.into());
-        let watched = Watched::begin(places, &pids)?;
-        let rates = working.into_iter().map(joined).collect::<Result<Vec<f64>>>()?;
-        run.set("spin_percent", watched.end(run));
-        Ok::<_, PublishedError>(rates)
+        let start = |control| scope.spawn(|| query(control));
+        let working: Vec<_> = controls.into_iter().map(start).collect();
+        working.into_iter().map(joined).collect::<Result<Vec<f64>>>()
     })?;
+    let spun = note(&watched, run);
+    run.set("spin_percent", spun);
     run.set("queries_per_s", rates.iter().sum::<f64>());
     run.set("a_over_b", rates[0] / rates[1]);
     Ok(())

@@ -10,11 +10,12 @@ mod probes;
 mod setting;
 
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run};
+use crate::interfere::tables::{LOADED, TAG};
 use crate::published::{At, AtWork, Bed, PrivateServer, PublishedError, Result, not_running};
 use database::{Work, at_once, filled, starve};
 use places::Places;
 use probes::{client_machine, disk, flushes, network};
-use setting::{BESIDE, CPUS, DISK, FLUSH, LOAD, NET, SELECT, STARVE, at_work};
+use setting::{BESIDE, DISK, FLUSH, LOAD, NET, SELECT, STARVE, at_work};
 pub use setting::{Setting, parts};
 
 pub const NAME: &str = "domains";
@@ -37,16 +38,15 @@ impl Bed for Setup {
         Figure::plain("sent_mbit", ["sent", "Mbit/s"]),
         Figure::plain("host_over_a", ["host / a", ""]),
         Figure::plain("a_over_b", ["a / b", ""]),
-        Figure::plain("read_mb_per_s", ["reads", "MB/s"]),
-        Figure::plain("write_mb_per_s", ["writes", "MB/s"]),
+        Figure::drawn("read_mb_per_s", ["reads", "MB/s"], "Random reads", "random reads, MB/s").heat(),
+        Figure::drawn("write_mb_per_s", ["writes", "MB/s"], "Random writes", "random writes, MB/s").heat(),
         Figure::plain("flush_ms", ["a flush", "ms"]),
-        Figure::plain("flush_p99_ms", ["p99", "ms"]),
         Figure::plain("seconds", ["each", "s"]),
         Figure::plain("read_s", ["read", "s"]),
         Figure::plain("write_s", ["write", "s"]),
         Figure::plain("queries_per_s", ["queries", "1/s"]),
         Figure::plain("spin_percent", ["host spins", "%"]),
-        Figure::plain("theta_shared", ["theta", "CPU %"]),
+        Figure::plain("theta_machine", ["theta", "all %"]),
         Figure::plain("theta_host", ["theta", "host %"]),
         Figure::plain("theta_a", ["theta", "a %"]),
         Figure::plain("theta_b", ["theta", "b %"]),
@@ -61,7 +61,7 @@ impl Bed for Setup {
 
     fn ready(&mut self, at: &At<'_, Setting>, part: &Part, tell: Notify<'_>) -> Result<()> {
         match part.name.as_str() {
-            SELECT | BESIDE | STARVE | CPUS => filled(at, &self.places, tell)?,
+            SELECT | BESIDE | STARVE => filled(at, &self.places, tell)?,
             NET if self.client.is_none() => self.client = Some(client_machine(at)?),
             _ => {}
         }
@@ -69,11 +69,11 @@ impl Bed for Setup {
     }
 
     fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
-        let rows = setting.rows() as f64;
+        let rows = setting.rows(1) as f64;
         let at_once = levels.first().map_or(1, |level| at_work(level).len()) as f64;
         match part.name.as_str() {
             LOAD => rows / LOADED_PER_S * at_once,
-            SELECT | CPUS | BESIDE => rows / READ_PER_S * at_once,
+            SELECT | BESIDE => rows / READ_PER_S * at_once,
             DISK => 2.0 * setting.seconds + 2.0,
             _ => setting.seconds + 1.0,
         }
@@ -82,24 +82,14 @@ impl Bed for Setup {
     fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
         let (mut run, level) = (Run::default(), order.levels.first().map_or("", String::as_str));
         let places = &self.places;
-        let all = |work: Work| at_work(level).iter().map(|place| (*place, work)).collect::<Vec<_>>();
         match order.part.name.as_str() {
-            LOAD => {
-                let seconds = at_once(at, places, &all(Work::whole_load(&at.setting)), &mut run)?;
-                note(&mut run, &seconds);
-            }
-            SELECT => {
-                let seconds = at_once(at, places, &all(Work::Select), &mut run)?;
-                note(&mut run, &seconds);
-            }
-            CPUS => {
-                places.set_cpus(if level == "1" { "0" } else { "0-1" })?;
-                let seconds = at_once(at, places, &[(1, Work::Select), (2, Work::Select)], &mut run);
-                places.set_cpus("0")?;
-                note(&mut run, &seconds?);
-            }
+            LOAD => each(at, places, level, Work::Load(TAG, at.setting.rows(1)), &mut run)?,
+            SELECT => each(at, places, level, Work::Select, &mut run)?,
             BESIDE => {
-                let both = [("read_s", (1, Work::Select)), ("write_s", (2, Work::second_load(&at.setting)))];
+                let both = [
+                    ("read_s", (1, Work::Select)),
+                    ("write_s", (2, Work::Load(LOADED, at.setting.rows(SECOND_PART)))),
+                ];
                 let wanted = both.iter().filter(|(name, _)| level == "both" || name.starts_with(level));
                 let (names, works): (Vec<&str>, Vec<_>) = wanted.copied().unzip();
                 let seconds = at_once(at, places, &works, &mut run)?;
@@ -119,14 +109,17 @@ impl Bed for Setup {
     }
 }
 
+/// Of the rows, which part the load beside the selects has: it takes about as long as they do.
+const SECOND_PART: u64 = 5;
 /// What a load or a read takes in one server, in rows per second: for the time that is told.
 const LOADED_PER_S: f64 = 25_000.0;
 const READ_PER_S: f64 = 100_000.0;
 
-/// The mean of those that worked, and how evenly.
-fn note(run: &mut Run, seconds: &[f64]) {
+/// The same in the servers of a level; the mean of those, and how evenly they worked.
+fn each(at: &At<'_, Setting>, places: &Places, level: &str, work: Work, run: &mut Run) -> Result<()> {
+    let works: Vec<(usize, Work)> = at_work(level).iter().map(|place| (*place, work)).collect();
+    let seconds = at_once(at, places, &works, run)?;
     run.set("seconds", seconds.iter().sum::<f64>() / seconds.len() as f64);
-    if let [a, b] = seconds {
-        run.set("a_over_b", a / b);
-    }
+    run.set("a_over_b", seconds.get(1).map(|b| seconds[0] / b));
+    Ok(())
 }

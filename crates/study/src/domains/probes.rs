@@ -1,7 +1,7 @@
 //! What the places themselves give: the network between them, their disks, and how long a flush takes.
 
-use super::places::{Places, Watched, client_cpus, joined};
-use super::setting::{LINE_BYTES_PER_S, PLACES, Setting, at_work, pairs_of};
+use super::places::{Places, client_cpus, joined, note_probe, watch};
+use super::setting::{LINE_BYTES_PER_S, PAIRS, PLACES, Setting, at_work};
 use crate::harness::{Order, Run};
 use crate::probe::Place;
 use crate::probe::disk::{Access, DiskPlan, surface};
@@ -12,6 +12,8 @@ use evenkeel_site::sandbox::{Domain, Net, SandboxSpec};
 use std::time::Duration;
 
 const CLIENT: &str = "client";
+/// Connections that start one after the other are side by side for most of this.
+const NET_SECONDS_MIN: f64 = 2.0;
 
 /// The client machine of Table 1: a network and a line of its own; nobody asks its server.
 pub fn client_machine(at: &At<'_, Setting>) -> Result<PrivateServer> {
@@ -31,18 +33,18 @@ pub fn network(
 ) -> Result<()> {
     let client = Place::of(&client.sandbox)?;
     let own =
-        places.0.iter().map(|place| Place::of(&place.server.sandbox)).collect::<Result<Vec<Place>>>()?;
+        places.all.iter().map(|place| Place::of(&place.server.sandbox)).collect::<Result<Vec<Place>>>()?;
     let place = |name: &str| {
         let known = PLACES.iter().position(|known| *known == name);
         known.map_or(&client, |known| &own[known])
     };
-    let names = pairs_of(level);
+    let names = PAIRS.iter().find(|(name, ..)| *name == level).map_or(&[][..], |(_, pairs, _)| *pairs);
     let pairs: Vec<Pair<'_>> =
         names.iter().map(|[server, client]| Pair { server: place(server), client: place(client) }).collect();
-    let watched = Watched::begin(places, &[])?;
-    let seconds = at.setting.seconds.ceil() as u32;
+    let watched = watch(places, &[])?;
+    let seconds = at.setting.seconds.ceil().max(NET_SECONDS_MIN) as u32;
     let Some(flows) = at_once(&pairs, seconds, at.workplace.stop)? else { return Ok(()) };
-    watched.end_of_probe(run);
+    note_probe(&watched, run);
     let sum = |of: &dyn Fn(&Flow) -> f64| flows.iter().map(of).sum::<f64>();
     run.set("mbit", sum(&|flow| flow.received_mbit_per_s));
     run.set("sent_mbit", sum(&|flow| flow.sent_mbit_per_s));
@@ -76,17 +78,17 @@ pub fn disk(at: &At<'_, Setting>, places: &Places, order: &Order<'_>, run: &mut 
         time: Duration::from_secs_f64(at.setting.seconds),
         seed: at.plan.seed,
     };
-    let at_work = at_work(order.level("where"));
-    let watched = Watched::begin(places, &[])?;
+    let (at_work, stop) = (at_work(order.level("where")), at.workplace.stop);
+    let watched = watch(places, &[])?;
     let surfaces = std::thread::scope(|scope| {
         let start = |place: &usize| {
-            let (server, plan) = (&places.0[*place].server, &plan);
-            scope.spawn(move || surface(&Place::of(&server.sandbox)?, plan, at.workplace.stop))
+            let (server, plan) = (&places.all[*place].server, &plan);
+            scope.spawn(move || surface(&Place::of(&server.sandbox)?, plan, stop))
         };
         let working: Vec<_> = at_work.iter().map(start).collect();
         working.into_iter().map(joined).collect::<Result<Vec<_>>>()
     })?;
-    watched.end_of_probe(run);
+    note_probe(&watched, run);
     for (figure, reads) in [("read_mb_per_s", true), ("write_mb_per_s", false)] {
         let cells = surfaces.iter().flatten().flat_map(|surface| &surface.cells);
         let rates: Vec<f64> =
@@ -98,11 +100,10 @@ pub fn disk(at: &At<'_, Setting>, places: &Places, order: &Order<'_>, run: &mut 
 
 /// Flushes of a small append.
 pub fn flushes(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
-    let place = Place::of(&places.0[at_work(level)[0]].server.sandbox)?;
-    let watched = Watched::begin(places, &[])?;
+    let place = Place::of(&places.all[at_work(level)[0]].server.sandbox)?;
+    let watched = watch(places, &[])?;
     let flush = flush(&place, Duration::from_secs_f64(at.setting.seconds), at.workplace.stop)?;
-    watched.end_of_probe(run);
+    note_probe(&watched, run);
     run.set("flush_ms", flush.map(|flush| flush.p50_ms));
-    run.set("flush_p99_ms", flush.map(|flush| flush.p99_ms));
     Ok(())
 }

@@ -2,7 +2,6 @@
 
 use crate::harness::{Factor, Part};
 use crate::published::{MachineRecord, Number, Numbers};
-use evenkeel_sense::cpu::CpuSet;
 use evenkeel_site::sandbox::{Domain, FileDisk, FileSystem, Net};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +9,6 @@ pub const LOAD: &str = "load";
 pub const SELECT: &str = "select";
 pub const BESIDE: &str = "beside";
 pub const STARVE: &str = "starve";
-pub const CPUS: &str = "cpus";
 pub const NET: &str = "network";
 pub const DISK: &str = "disk";
 pub const FLUSH: &str = "flush";
@@ -19,7 +17,7 @@ pub const FLUSH: &str = "flush";
 pub const LINE_BYTES_PER_S: u64 = 12_500_000;
 /// Files in MiB and records in KiB.
 pub const FILES: [u32; 5] = [1, 8, 32, 128, 512];
-pub const RECORDS: [u32; 3] = [4, 64, 1024];
+const RECORDS: [u32; 3] = [4, 64, 1024];
 
 /// The places of servers, in the order of all lists.
 pub const PLACES: [&str; 3] = ["host", "a", "b"];
@@ -43,35 +41,30 @@ pub struct Setting {
 
 impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
-        vec![
-            Number::new("memory", self.memory as f64, 64e6, 1e12),
-            Number::new("data", self.data, 0.1, 1e3),
-            Number::measured_s("seconds", self.seconds),
-        ]
+        let memory = Number::new("memory", self.memory as f64, 64e6, 1e12);
+        vec![memory, Number::new("data", self.data, 0.1, 1e3), Number::measured_s("seconds", self.seconds)]
     }
 }
 
 impl Setting {
-    pub fn rows(&self) -> u64 {
-        (self.data * self.memory as f64 / ROW_BYTES as f64) as u64 / BLOCK_ROWS * BLOCK_ROWS
+    /// One of so many parts of all rows.
+    pub fn rows(&self, parts: u64) -> u64 {
+        (self.data * self.memory as f64) as u64 / ROW_BYTES / parts / BLOCK_ROWS * BLOCK_ROWS
     }
 
     /// Where the server of a place runs. All share the first CPU, as the published ones did.
     pub fn domain(&self, place: usize) -> Domain {
-        let cpus: Option<CpuSet> = "0".parse().ok();
+        let whole = |bytes: f64| bytes as u64 >> 20 << 20;
+        let (memory, cpus) = (self.memory as f64, "0".parse().ok());
         if place == 0 {
-            let memory = (HOST_PART * self.memory as f64) as u64 >> 20 << 20;
-            return Domain { cpus, memory: Some(memory), ..Domain::default() };
+            return Domain { cpus, memory: Some(whole(HOST_PART * memory)), ..Domain::default() };
         }
-        let bytes = ((self.data + 8.0) * self.memory as f64) as u64 + (1 << 30);
-        let file_disk = Some(FileDisk { bytes: bytes >> 20 << 20, file_system: FileSystem::Ext4 });
-        let (memory, net) = (Some(self.memory), Some(Net::default()));
-        // Its own group, as a guest is one to its hypervisor.
-        Domain { cpus, weight: Some(100), memory, file_disk, net, ..Domain::default() }
+        let disk = FileDisk { bytes: whole((self.data + 8.0) * memory + 1e9), file_system: FileSystem::Ext4 };
+        // With a weight it has a group of its own, as a guest is one to its hypervisor.
+        let (weight, net) = (Some(100), Some(Net::default()));
+        Domain { cpus, weight, memory: Some(self.memory), file_disk: Some(disk), net, ..Domain::default() }
     }
 }
-
-const SHORT_REPEATS: u32 = 3;
 
 /// The places that work at a level of the factor `where`.
 pub fn at_work(level: &str) -> &'static [usize] {
@@ -82,98 +75,44 @@ pub fn at_work(level: &str) -> &'static [usize] {
     }
 }
 
-/// Server and client of each pair that sends at once. Data go to the server.
-pub fn pairs_of(level: &str) -> &'static [[&'static str; 2]] {
-    PAIRS.iter().find(|(name, ..)| *name == level).map_or(&[], |(_, _, pairs)| pairs)
-}
+type Pair = [&'static str; 2];
 
-type PairRow = (&'static str, &'static str, &'static [[&'static str; 2]]);
-
-/// Rows of Table 1; server first.
-const PAIRS: [PairRow; 9] = [
-    ("guest-client", "guest from client machine", &[["a", "client"]]),
-    ("client-guest", "client machine from guest", &[["client", "a"]]),
-    ("client-host", "client machine from host", &[["client", "host"]]),
-    ("host-client", "host from client machine", &[["host", "client"]]),
-    ("guest-guest", "guest from guest", &[["a", "b"]]),
-    ("guest-host", "guest from host", &[["a", "host"]]),
-    ("two-guests", "two guests at once", &[["a", "client"], ["b", "client"]]),
-    ("host-guest", "host and guest", &[["host", "client"], ["a", "client"]]),
-    ("host-two-guests", "host and two guests", &[["host", "client"], ["a", "client"], ["b", "client"]]),
+/// Table 1: server and client of pairs that send at once, data go to the server; the Mbit/s that were published.
+pub const PAIRS: [(&str, &[Pair], f64); 9] = [
+    ("guest-client", &[["a", "client"]], 94.0),
+    ("client-guest", &[["client", "a"]], 94.1),
+    ("client-host", &[["client", "host"]], 94.1),
+    ("host-client", &[["host", "client"]], 94.2),
+    ("guest-guest", &[["a", "b"]], 135.0),
+    ("guest-host", &[["a", "host"]], 230.0),
+    ("two-guests", &[["a", "client"], ["b", "client"]], 94.0),
+    ("host-guest", &[["host", "client"], ["a", "client"]], 93.8),
+    ("host-two-guests", &[["host", "client"], ["a", "client"], ["b", "client"]], 94.2),
 ];
 
-pub const WHERES: [(&str, &str); 3] =
-    [("host", "the host"), ("one", "one guest"), ("two", "two guests at once, each")];
+const ABOUT_NET: &str = "A TCP connection for each pair, all at once; the server is named first. The client machine has a line of 100 Mbit/s.";
+const ABOUT_DISK: &str =
+    "A file (MiB) in records (KiB), one I/O at a time, through the page cache; two guests: the mean of both.";
+const ABOUT_BESIDE: &str =
+    "The selects in a, a load in b. Whoever is done first goes on until the other one is done too.";
+const ABOUT_STARVE: &str = "Both guests query rows in memory while 0, 1 or 8 processes of the host spin on their CPU, or one that goes before all others.";
 
-fn wheres(count: usize) -> Factor {
-    Factor::named("where", WHERES.into_iter().take(count))
-}
-
-/// All parts; `full` ones too.
-pub fn parts(repeats: u32, is_full: bool) -> Vec<Part> {
-    let jobs = [("read", "the read alone"), ("write", "the write alone"), ("both", "beside each other")];
-    let spins = [
-        ("idle", "an idle host"),
-        ("one", "one process spins"),
-        ("eight", "eight spin"),
-        ("first", "one spins before all others"),
-    ];
-    let all = [
-        (LOAD, "bulk load (Table 2)", "LOAD DATA of the whole table.", wheres(WHERES.len())),
-        (SELECT, "complex selects (Table 3)", "Five selects of the whole table.", wheres(WHERES.len())),
-        (
-            BESIDE,
-            "read beside write (Table 4)",
-            "The selects in guest a, a load in guest b. Whoever is done first goes on until the other one is done too.",
-            Factor::named("jobs", jobs),
-        ),
-        (
-            STARVE,
-            "a host that starves its guests",
-            "Both guests query rows in memory while processes of the host spin on their CPU.",
-            Factor::named("host", spins),
-        ),
-        (
-            CPUS,
-            "several CPUs (a wish of the published study)",
-            "The selects in two guests at once, which share one CPU or two.",
-            Factor::numeric("cpus", [1, 2]),
-        ),
-    ];
-    let part = |(name, title, about, factor): (&str, &str, &str, Factor)| {
-        Part::new(name, title, about, vec![factor], repeats)
-    };
-    let around = around(repeats).into_iter();
-    let mut all: Vec<Part> =
-        around.chain(all.map(part)).filter(|part| is_full || part.name != CPUS).collect();
+pub fn parts(repeats: u32) -> Vec<Part> {
+    let of = |name, levels: &[&str]| Factor::named(name, levels.iter().map(|level| (*level, "")));
+    let wheres = || of("where", &["host", "one", "two"]);
+    let [record, file] = [Factor::numeric("record", RECORDS), Factor::numeric("file", FILES)];
     // What takes seconds is repeated in a short study too.
-    for part in all.iter_mut().filter(|part| [NET, FLUSH, STARVE].contains(&part.name.as_str())) {
-        part.repeats = repeats.max(SHORT_REPEATS);
-    }
-    all
-}
-
-/// What the places give without any database.
-fn around(repeats: u32) -> [Part; 3] {
-    let pairs = Factor::named("pair", PAIRS.iter().map(|(name, words, _)| (*name, *words)));
-    let sizes = [Factor::numeric("record", RECORDS), Factor::numeric("file", FILES)];
-    let net = "One TCP connection for each pair, all at once; the server is named first. The client machine has a line of 100 Mbit/s.";
-    let disk = "A file (MiB) in records (KiB), one I/O at a time, through the page cache.";
-    [
-        Part::new(NET, "network (Table 1)", net, vec![pairs], repeats),
-        Part::new(
-            DISK,
-            "disk (Figures 1 to 6)",
-            disk,
-            [wheres(WHERES.len())].into_iter().chain(sizes).collect(),
-            repeats,
-        ),
-        Part::new(
-            FLUSH,
-            "flushes",
-            "Appends of 512 bytes, each brought to the disk.",
-            vec![wheres(2)],
-            repeats,
-        ),
+    let often = repeats.max(3);
+    let (load, select) = ("LOAD DATA of the whole table.", "Five selects of the whole table.");
+    let [pair, to] = [of("pair", &PAIRS.map(|(name, ..)| name)), of("where", &["host", "one"])];
+    let [jobs, spins] = [of("jobs", &["read", "write", "both"]), of("spins", &["0", "1", "8", "first"])];
+    vec![
+        Part::new(NET, "network (Table 1)", ABOUT_NET, vec![pair], often),
+        Part::new(DISK, "disk (Figures 1 to 6)", ABOUT_DISK, vec![wheres(), record, file], repeats),
+        Part::new(FLUSH, "flushes", "Appends of 512 bytes, each flushed.", vec![to], often),
+        Part::new(LOAD, "bulk load (Table 2)", load, vec![wheres()], repeats),
+        Part::new(SELECT, "complex selects (Table 3)", select, vec![wheres()], repeats),
+        Part::new(BESIDE, "read beside write (Table 4)", ABOUT_BESIDE, vec![jobs], repeats),
+        Part::new(STARVE, "a host that starves its guests", ABOUT_STARVE, vec![spins], often),
     ]
 }

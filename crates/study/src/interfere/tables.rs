@@ -85,20 +85,30 @@ pub fn create(table: &str) -> String {
     )
 }
 
-/// Loads so many rows, of so many each run, which is one LOAD DATA; how many it loaded.
+/// The rows of runs that are alike no other: more runs take them in turn.
+const BLOCKS: u64 = 16;
+
+/// What to fill a table of so many rows with, of so many each run.
+pub fn blocks(seed: Seed, rows: u64, block_rows: u64) -> Vec<Block> {
+    (1..=(rows / block_rows).min(BLOCKS)).map(|run| Block::sized(seed.numbered(run), block_rows)).collect()
+}
+
+/// Loads so many rows, a run by each LOAD DATA.
 pub fn fill(
     control: &mut Control,
     table: &str,
-    (rows, block_rows): (u64, u64),
-    seed: Seed,
+    rows: u64,
+    blocks: &[Block],
     goes_on: &dyn Fn() -> bool,
-) -> Result<u64, TargetError> {
+) -> Result<(), TargetError> {
     let mut loaded = 0;
-    for run in (1..=rows / block_rows).take_while(|_| goes_on()) {
-        let block = Block::sized(seed.numbered(run), block_rows);
+    for (run, block) in (1..).zip(blocks.iter().cycle()) {
+        if loaded >= rows || !goes_on() {
+            break;
+        }
         loaded += control.load_data_local(&block.load_into(table, run), block.text())?;
     }
-    Ok(loaded)
+    Ok(())
 }
 
 /// Makes all tables and fills the one that is read; its checksum.
@@ -109,7 +119,7 @@ pub fn make(control: &mut Control, rows: u64, seed: Seed, goes_on: &dyn Fn() -> 
     control.exec(&format!(
         "CREATE TABLE {WRITTEN} (id INT AUTO_INCREMENT PRIMARY KEY, run INT NOT NULL, value DOUBLE NOT NULL, KEY (run)) ENGINE=InnoDB"
     ))?;
-    fill(control, TAG, (rows, BLOCK_ROWS), seed, goes_on)?;
+    fill(control, TAG, rows, &blocks(seed, rows, BLOCK_ROWS), goes_on)?;
     control.query(&format!("ANALYZE TABLE {TAG}"))?;
     checksum(control)
 }

@@ -209,13 +209,15 @@ pub(crate) struct Watch {
 }
 
 /// What is not known is `None`, as of a process that has ended.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Used {
     pub steal_percent: Option<f64>,
     /// Of all but the study, percent of the machine.
     pub other_load_percent: Option<f64>,
     /// Of the first process of the study.
     pub first_s: Option<f64>,
+    /// Of each process of the study, percent of one CPU.
+    pub each_percent: Vec<Option<f64>>,
 }
 
 impl Used {
@@ -249,7 +251,10 @@ impl Watch {
                 (100.0 * (host.busy.as_secs_f64() - own_s) / (host.capacity * over.as_secs_f64())).max(0.0)
             });
         let steal_percent = host.and_then(|host| host.steal);
-        Used { steal_percent, other_load_percent, first_s: busy_s.first().copied().flatten() }
+        let first_s = busy_s.first().copied().flatten();
+        let each_percent =
+            busy_s.iter().map(|busy_s| Some(100.0 * (*busy_s)? / over.as_secs_f64())).collect();
+        Used { steal_percent, other_load_percent, first_s, each_percent }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Settings {
     /// How long a pair of the network, a point of a disk surface or a starving guest is watched [default: 5s; --quick: 1s]
     #[arg(long, value_name = "TIME", value_parser = keys::long)]
     seconds: Option<f64>,
-    /// Only these parts: load, select, beside, starve, cpus
+    /// Only these parts: network, disk, flush, load, select, beside, starve
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
     /// Seed of rows and order
@@ -52,7 +52,7 @@ pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
         seconds: of.seconds.unwrap_or(if args.quick { 1.0 } else { 5.0 }),
         place: MachineRecord::here(None),
     };
-    let all = parts(args.repeats.unwrap_or(if args.quick { 1 } else { 3 }), !args.quick);
+    let all = parts(args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
     let parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;
     published::plan(NAME, of.seed, parts, &setting)
 }
