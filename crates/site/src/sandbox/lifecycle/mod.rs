@@ -63,6 +63,8 @@ impl Sandbox {
         if let Some((what, reason)) = spec.domain.misfit() {
             return Err(SandboxError::Limit { what, reason });
         }
+        spec.domain.net.map_or(Ok(()), net::check)?;
+        spec.domain.file_disk.map_or(Ok(()), image::check)?;
         let binary = match &spec.server_binary {
             Some(path) => ServerBinary::find(Some(path))?,
             None => ServerBinary::find(known_binary(spec).as_deref())?,
@@ -75,6 +77,10 @@ impl Sandbox {
         sandbox.choose_port(spec.port)?;
         sandbox.mount(stop)?;
         check_space(&sandbox.paths, redo_log_bytes(&sandbox.record.settings))?;
+        // Before there are data: a new sandbox whose domain is refused leaves nothing.
+        sandbox.limit(events)?;
+        sandbox.connect(stop, events)?;
+        sandbox.prove_disk(events)?;
         sandbox.record.save(&sandbox.paths)?;
         if !sandbox.paths.data().exists() {
             sandbox.write_config(&binary)?;
@@ -89,9 +95,6 @@ impl Sandbox {
                 }
             }
         }
-        sandbox.limit(events)?;
-        sandbox.prove_disk(events)?;
-        sandbox.connect(stop, events)?;
         sandbox.start(&binary, stop, events)?;
         Ok(sandbox)
     }
@@ -385,6 +388,9 @@ impl Drop for Sandbox {
         self.network = None;
         // Where somebody else is in it, the janitor waits longer.
         let is_unmounted = image::unmount_all(&self.paths).is_ok();
+        if is_unmounted && !self.paths.record().exists() {
+            self.paths.discard();
+        }
         self.janitor.take().filter(|_| is_unmounted).into_iter().for_each(Janitor::dismiss);
     }
 }
