@@ -76,10 +76,10 @@ impl Paths {
         if self.image().exists() { self.disk() } else { self.dir.clone() }
     }
 
-    /// Removes what there is of a sandbox that never had data; of any other it removes nothing that counts, since those have a record.
+    /// Removes what there is of a sandbox that never had data.
     pub(super) fn discard(&self) {
         let _ = fs::remove_dir(self.disk()).and_then(|()| fs::remove_file(self.dir.join("data")));
-        let _ = [self.image(), self.dir.join("lock")].map(fs::remove_file);
+        let _ = [self.image(), self.record(), self.dir.join("lock")].map(fs::remove_file);
         let _ = [self.tmp(), self.dir.clone()].map(fs::remove_dir);
     }
 

@@ -45,6 +45,8 @@ pub struct Sandbox {
     port_is_fixed: bool,
     server: Option<Server>,
     log: Log,
+    /// Nobody misses it: it has had no data yet.
+    is_new: bool,
     groups: Groups,
     oom_before: u64,
     network: Option<Network>,
@@ -75,13 +77,14 @@ impl Sandbox {
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
+        sandbox.record.save(&sandbox.paths)?;
         sandbox.mount(stop)?;
         check_space(&sandbox.paths, redo_log_bytes(&sandbox.record.settings))?;
         // Before there are data: a new sandbox whose domain is refused leaves nothing.
         sandbox.limit(events)?;
         sandbox.connect(stop, events)?;
         sandbox.prove_disk(events)?;
-        sandbox.record.save(&sandbox.paths)?;
+        sandbox.is_new = false;
         if !sandbox.paths.data().exists() {
             sandbox.write_config(&binary)?;
             match &spec.copy_of {
@@ -116,7 +119,9 @@ impl Sandbox {
             let study = note.and_then(|note| note.split(' ').next().map(str::to_owned));
             return Err(SandboxError::HalfRestored { name: spec.name.clone(), study });
         }
-        let mut record = match load_stopped(&paths, stop, events)? {
+        let known = load_stopped(&paths, stop, events)?;
+        let is_new = known.is_none() && !paths.data().exists() && !paths.image().exists();
+        let mut record = match known {
             Some(record) => record,
             None => Record::new(paths.socket(), password(spec, (stop, events))?),
         };
@@ -132,7 +137,9 @@ impl Sandbox {
         record.domain = spec.domain.clone();
         record.detached = spec.lifetime == Lifetime::Detached;
         record.set_running(None, &[]);
-        Ok(Self::new(paths, record, Some(lock)))
+        let mut sandbox = Self::new(paths, record, Some(lock));
+        sandbox.is_new = is_new;
+        Ok(sandbox)
     }
 
     fn new(paths: Paths, record: Record, lock: Option<Lock>) -> Self {
@@ -145,6 +152,7 @@ impl Sandbox {
             port_is_fixed: false,
             server: None,
             log,
+            is_new: false,
             groups: Groups::default(),
             oom_before: 0,
             network: None,
@@ -388,7 +396,7 @@ impl Drop for Sandbox {
         self.network = None;
         // Where somebody else is in it, the janitor waits longer.
         let is_unmounted = image::unmount_all(&self.paths).is_ok();
-        if is_unmounted && !self.paths.record().exists() {
+        if is_unmounted && self.is_new {
             self.paths.discard();
         }
         self.janitor.take().filter(|_| is_unmounted).into_iter().for_each(Janitor::dismiss);
