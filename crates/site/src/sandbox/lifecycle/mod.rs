@@ -62,11 +62,7 @@ impl Sandbox {
     /// one of the same name are kept. Returns when the server answers.
     pub fn up(spec: &SandboxSpec, stop: &Stop, events: Events<'_>) -> Result<Self, SandboxError> {
         let settings = checked(&spec.settings)?;
-        if let Some((what, reason)) = spec.domain.misfit() {
-            return Err(SandboxError::Limit { what, reason });
-        }
-        spec.domain.net.map_or(Ok(()), net::check)?;
-        spec.domain.file_disk.map_or(Ok(()), image::check)?;
+        place::check(&spec.domain)?;
         let binary = match &spec.server_binary {
             Some(path) => ServerBinary::find(Some(path))?,
             None => ServerBinary::find(known_binary(spec).as_deref())?,
