@@ -61,8 +61,13 @@ impl Groups {
         if domain.controllers().is_empty() {
             return Ok(Self::default());
         }
-        let v2 = own(None).and_then(|own| create_v2(&own, name, domain));
-        v2.map_or_else(|| create_v1(own, name, domain), Ok)
+        match own(None).and_then(|own| create_v2(&own, name, domain)) {
+            Some(Ok(groups)) => Ok(groups),
+            Some(Err(error)) => {
+                Err(SandboxError::Limit { what: domain.controllers().join(", "), reason: error.to_string() })
+            }
+            None => create_v1(own, name, domain),
+        }
     }
 
     /// Takes over groups that another evenkeel created.
@@ -306,16 +311,29 @@ fn set_memory_v1(dir: &Path, bytes: u64) -> io::Result<()> {
 }
 
 /// Version 2 hands controllers down from group to group; `None` where neither this process's own nor one above has ours.
-fn create_v2(own: &Path, name: &str, domain: &Domain) -> Option<Groups> {
-    own.ancestors().find_map(|folder| try_v2(folder, name, domain).ok())
+///
+/// The groups of other sandboxes are looked for first: weights are compared only beside each other, and what one sandbox is handed
+/// down makes a lower group offer it to the next one.
+fn create_v2(own: &Path, name: &str, domain: &Domain) -> Option<io::Result<Groups>> {
+    let offers = |base: &&Path| {
+        let offered = fs::read_to_string(base.join("cgroup.controllers")).unwrap_or_default();
+        let has = |wanted: &str| offered.split_whitespace().any(|held| held == wanted);
+        domain.controllers().into_iter().all(has)
+    };
+    let mut bases: Vec<&Path> = own.ancestors().filter(offers).collect();
+    bases.sort_by_key(|base| !base.join("evenkeel").is_dir());
+    let mut outcome = None;
+    for base in bases {
+        outcome = Some(try_v2(base, name, domain));
+        if matches!(outcome, Some(Ok(_))) {
+            break;
+        }
+    }
+    outcome
 }
 
 fn try_v2(base: &Path, name: &str, domain: &Domain) -> io::Result<Groups> {
     let wanted = domain.controllers();
-    let offered = fs::read_to_string(base.join("cgroup.controllers"))?;
-    if !wanted.iter().all(|controller| offered.split_whitespace().any(|held| held == *controller)) {
-        return Err(io::Error::other("the controllers are not available here"));
-    }
     let path = base.join("evenkeel").join(name);
     let enable = wanted.iter().map(|controller| format!("+{controller}")).collect::<Vec<_>>().join(" ");
     fs::write(base.join("cgroup.subtree_control"), &enable)?;
@@ -351,7 +369,7 @@ mod tests {
     fn version_2_uses_the_nearest_group_above_that_offers_the_controllers() {
         let (dir, own) = fake_v2("cpuset cpu memory\n");
         let domain = "cpus=0-1,quota=50%,weight=400,memory=256M".parse().unwrap();
-        let groups = create_v2(&own, "a", &domain).unwrap();
+        let groups = create_v2(&own, "a", &domain).unwrap().unwrap();
         let read = |file: &str| fs::read_to_string(dir.path().join(file)).unwrap();
         assert_eq!(read("cgroup.subtree_control"), "+cpuset +cpu +memory");
         assert_eq!(read("evenkeel/a/cpuset.cpus"), "0-1");
@@ -363,6 +381,19 @@ mod tests {
         assert_eq!(groups.set_memory(1 << 20).unwrap(), 1 << 20);
         assert!(groups.has("memory") && groups.groups()[0].path.ends_with("evenkeel/a"));
         groups.keep();
+    }
+
+    #[test]
+    fn in_version_2_a_sandbox_is_beside_the_others_since_weights_hold_only_there() {
+        let (dir, own) = fake_v2("cpu\n");
+        let domain = "weight=400".parse().unwrap();
+        let first = create_v2(&own, "a", &domain).unwrap().unwrap();
+        // As the kernel has it once that was handed down.
+        fs::write(dir.path().join("user/cgroup.controllers"), "cpu\n").unwrap();
+        let second = create_v2(&own, "b", &domain).unwrap().unwrap();
+        assert!(second.groups()[0].path == dir.path().join("evenkeel/b"), "{second:?}");
+        first.keep();
+        second.keep();
     }
 
     #[test]

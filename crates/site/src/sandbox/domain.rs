@@ -103,6 +103,8 @@ pub struct DomainError(String);
 /// Lowest CPU quota: the kernel's is 1 ms of 100 ms.
 const QUOTA_MIN: f64 = 0.01;
 const MEMORY_MIN: u64 = 16 << 20;
+/// The least that XFS takes.
+const FILE_DISK_MIN: u64 = 300 << 20;
 /// From a slow line to more than any network.
 const NET: RangeInclusive<u64> = 64 << 10..=1 << 40;
 
@@ -258,8 +260,8 @@ impl Domain {
                     Some(rate.ok_or_else(|| like("disk-rate=20M (bytes per second), 256K or more"))?);
             }
             "file-disk" => {
-                let disk =
-                    file_disk(value).ok_or_else(|| like("file-disk=20G, 20G:ext4, 20G:xfs or 20G:btrfs"))?;
+                let example = "file-disk=20G, 20G:ext4, 20G:xfs or 20G:btrfs, 300M or more";
+                let disk = file_disk(value).ok_or_else(|| like(example))?;
                 self.file_disk = Some(disk);
             }
             "net" if value.is_empty() => self.net = Some(Net::default()),
@@ -289,7 +291,7 @@ fn file_disk(text: &str) -> Option<FileDisk> {
     let (size, name) = text.split_once(':').unwrap_or((text, FileSystem::Ext4.name()));
     let all = [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs];
     let file_system = all.into_iter().find(|known| known.name() == name)?;
-    Some(FileDisk { bytes: bytes(size).filter(|bytes| *bytes > 0)?, file_system })
+    Some(FileDisk { bytes: bytes(size).filter(|bytes| *bytes >= FILE_DISK_MIN)?, file_system })
 }
 
 #[cfg(test)]
@@ -327,6 +329,7 @@ mod tests {
             ("disk-iops=-1", "10 or more"),
             ("disk-rate=1", "256K or more"),
             ("file-disk=1G:ntfs", "20G:btrfs"),
+            ("file-disk=200M", "300M or more"),
             ("file-disk=99999999999999999T", "20G:xfs"),
             ("net=x", "net=20M"),
             ("net=9999999T", "net=20M"),

@@ -154,13 +154,29 @@ impl SandboxError {
             }
             Self::Unknown { .. } => "evenkeel sandbox list shows what there is",
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",
-            Self::Limit { .. } => "run without the limit, or where cgroups are writable (as root)",
+            Self::Limit { reason, .. } => limit_hint(reason),
             Self::FileDisk { .. } => {
                 "leave file-disk out, or choose another name; `evenkeel sandbox clean NAME` removes one with its data"
             }
             Self::PortTaken { .. } => "leave the port out: a free one is found",
             _ => return None,
         })
+    }
+}
+
+/// What helps against a limit that cannot be kept.
+fn limit_hint(reason: &str) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    if says(&["; install the package"]) {
+        "install it, or leave this part of the domain out"
+    } else if says(&["only root", "ermission denied", "ot permitted", "Read-only"]) {
+        "run it as root where control groups are writable, or without the limit"
+    } else if says(&["cgroup controller"]) {
+        "run without the limit, or mount the controller (`grep cgroup /proc/mounts` shows those that are)"
+    } else if says(&["on a single disk"]) {
+        "name a folder on a disk by --home, or run without the limit"
+    } else {
+        "correct the limit, or run without it"
     }
 }
 

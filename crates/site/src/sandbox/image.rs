@@ -17,25 +17,45 @@ const EXT4: [&str; 10] =
 const XFS: [&str; 2] = ["-q", "-f"];
 const BTRFS: [&str; 6] = ["-q", "-f", "-m", "single", "-d", "single"];
 
+/// Whether there is what it takes to make and mount one.
+pub(super) fn check(disk: FileDisk) -> Result<(), SandboxError> {
+    if !is_root() {
+        return Err(refused(disk, "a file system is mounted for it, and only root may do that".to_owned()));
+    }
+    let (program, _, package) = maker(disk.file_system);
+    let needed = [(program, package), ("mount", "mount"), ("losetup", "mount")];
+    match needed.into_iter().find(|(program, _)| !tools::is_there(program)) {
+        None => Ok(()),
+        Some((absent, package)) => {
+            Err(refused(disk, format!("there is no {absent}; install the package {package}")))
+        }
+    }
+}
+
+fn refused(disk: FileDisk, reason: String) -> SandboxError {
+    SandboxError::Limit { what: format!("the data to a file disk of {disk}"), reason }
+}
+
 /// Makes the file where there is none yet, and mounts it.
 pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
-    let refuse =
-        |reason: String| SandboxError::Limit { what: format!("the data to a file disk of {disk}"), reason };
-    if !is_root() {
-        return Err(refuse("a file system is mounted for it, and only root may do that".to_owned()));
-    }
+    let refuse = |reason: String| refused(disk, reason);
     let (image, at) = (paths.image(), paths.disk());
     if !image.exists() {
+        let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
+        if free < disk.bytes {
+            let (free_mib, needed_mib) = (free >> 20, disk.bytes >> 20);
+            return Err(SandboxError::NoSpace { path: paths.dir.clone(), free_mib, needed_mib });
+        }
         make(paths, disk).map_err(refuse)?;
     }
     fs::create_dir_all(&at).map_err(SandboxError::io("create directory", &at))?;
     let words = ["-t", disk.file_system.name(), "-o", "loop,noatime"].map(OsStr::new);
     tools::run("mount", &[&words[..], &[image.as_os_str(), at.as_os_str()]].concat()).map_err(|error| {
         let text = error.to_string();
-        let is_loop = text.contains("loop device");
-        refuse(
-            text + if is_loop { " (losetup -a shows who has them; modprobe loop, or free one)" } else { "" },
-        )
+        // Without any, mount says no more than that it is not permitted.
+        let is_loop = text.contains("loop device") || !Path::new("/dev/loop-control").exists();
+        let way_out = ": no loop device is left; losetup -a shows who has them: free one, or modprobe loop";
+        refuse(text.trim_end_matches('.').to_owned() + if is_loop { way_out } else { "" })
     })?;
     // Else what the server reads past its own cache would be in the machine's. Not every file system has it.
     if let Some(device) = source(&at) {
@@ -44,20 +64,18 @@ pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// The file appears under its name once it has a file system.
-fn make(paths: &Paths, disk: FileDisk) -> Result<(), String> {
-    let (program, options, package): (_, &[&str], _) = match disk.file_system {
+/// The program that makes such a file system, with its options, and the package that has it.
+fn maker(file_system: FileSystem) -> (&'static str, &'static [&'static str], &'static str) {
+    match file_system {
         FileSystem::Ext4 => ("mkfs.ext4", &EXT4, "e2fsprogs"),
         FileSystem::Xfs => ("mkfs.xfs", &XFS, "xfsprogs"),
         FileSystem::Btrfs => ("mkfs.btrfs", &BTRFS, "btrfs-progs"),
-    };
-    if !tools::is_there(program) {
-        return Err(format!("there is no {program}; install the package {package}"));
     }
-    let free = free_bytes(&paths.dir).map_err(|error| error.to_string())?;
-    if free < disk.bytes {
-        return Err(format!("{} has {} MiB free", paths.dir.display(), free >> 20));
-    }
+}
+
+/// The file appears under its name once it has a file system.
+fn make(paths: &Paths, disk: FileDisk) -> Result<(), String> {
+    let (program, options, _) = maker(disk.file_system);
     let new = paths.image().with_extension("new");
     let made = File::create(&new)
         .and_then(|file| file.set_len(disk.bytes))

@@ -57,17 +57,22 @@ pub(super) fn name(hash: u64) -> String {
     format!("evk{:08x}", hash as u32)
 }
 
+/// Whether there is what it takes to make one.
+pub(super) fn check(net: Net) -> Result<(), SandboxError> {
+    if !is_root() {
+        return Err(refused(net, "only root may make network namespaces".to_owned()));
+    }
+    match ["ip", "tc", "flock"].into_iter().find(|program| !tools::is_there(program)) {
+        None => Ok(()),
+        Some(absent) => {
+            Err(refused(net, format!("there is no {absent}; install the packages iproute2 and util-linux")))
+        }
+    }
+}
+
 impl Network {
     pub(super) fn create(name: &str, net: Net) -> Result<Self, SandboxError> {
         let refuse = |reason: String| refused(net, reason);
-        if !is_root() {
-            return Err(refuse("only root may make network namespaces".to_owned()));
-        }
-        if let Some(absent) = ["ip", "tc", "flock"].into_iter().find(|program| !tools::is_there(program)) {
-            return Err(refuse(format!(
-                "there is no {absent}; install the packages iproute2 and util-linux"
-            )));
-        }
         let lock = File::create(LOCK).map_err(SandboxError::io("open", Path::new(LOCK)))?;
         if !(0..20).any(|_| evenkeel_os::exclusive(&lock)) {
             return Err(refuse(format!("another evenkeel holds {LOCK}")));

@@ -1,7 +1,7 @@
 //! A sandbox keeps its files in a folder of its own.
 
 use super::SandboxError;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -69,6 +69,18 @@ impl Paths {
     /// On the file disk where there is one.
     pub(super) fn data(&self) -> PathBuf {
         if self.image().exists() { self.disk().join("data") } else { self.dir.join("data") }
+    }
+
+    /// The folder of the data directory, which is there before it.
+    pub(super) fn around_data(&self) -> PathBuf {
+        if self.image().exists() { self.disk() } else { self.dir.clone() }
+    }
+
+    /// Removes what there is of a sandbox that never had data.
+    pub(super) fn discard(&self) {
+        let _ = fs::remove_dir(self.disk()).and_then(|()| fs::remove_file(self.dir.join("data")));
+        let _ = [self.image(), self.record(), self.dir.join("lock")].map(fs::remove_file);
+        let _ = [self.tmp(), self.dir.clone()].map(fs::remove_dir);
     }
 
     /// Where the file disk is mounted while the server is up.

@@ -175,13 +175,12 @@ const EXISTING_MIB: u64 = 32;
 /// Refuses to begin what would end in a full disk.
 pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
     let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB + (redo_log_bytes >> 20) };
-    let data = paths.data();
-    let dir = data.parent().unwrap_or(&paths.dir);
-    let free = free_bytes(dir).map_err(SandboxError::io("look for free space in", dir))?;
+    let dir = paths.around_data();
+    let free = free_bytes(&dir).map_err(SandboxError::io("look for free space in", &dir))?;
     let free_mib = free >> 20;
     match free_mib >= needed_mib {
         true => Ok(()),
-        false => Err(SandboxError::NoSpace { path: dir.to_owned(), free_mib, needed_mib }),
+        false => Err(SandboxError::NoSpace { path: dir, free_mib, needed_mib }),
     }
 }
 

@@ -50,6 +50,15 @@ impl Job {
         JOBS.iter().find(|job| job.name == name)
     }
 
+    /// What it runs, and not every machine has.
+    pub fn program(&self) -> Option<&'static str> {
+        match self.name {
+            DISK => Some("fio"),
+            "net" => Some("iperf3"),
+            _ => None,
+        }
+    }
+
     /// Whether it asks a server.
     pub fn is_client(&self) -> bool {
         !self.table.is_empty()

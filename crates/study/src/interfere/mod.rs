@@ -49,6 +49,7 @@ impl Bed for Beside {
     ];
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        check_programs(&at.plan)?;
         Ok(Self { sides: Some(up(at, tell)?), trial: None, refused: None })
     }
 
@@ -108,6 +109,18 @@ impl Bed for Beside {
 
 fn up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<[Side; 2]> {
     Ok([Side::up(at, 0, tell)?, Side::up(at, 1, tell)?])
+}
+
+/// Before any server starts.
+fn check_programs(plan: &Plan) -> Result<()> {
+    let levels = plan.parts.iter().flat_map(|part| &part.factors).flat_map(|factor| &factor.levels);
+    let mut jobs = levels.filter_map(|level| Job::named(&level.name));
+    let is_absent = |job: &&Job| job.program().is_some_and(|program| !evenkeel_os::tools::is_there(program));
+    let Some((job, program)) = jobs.find(is_absent).and_then(|job| Some((job.name, job.program()?))) else {
+        return Ok(());
+    };
+    let hint = format!("install it (Debian: apt install {program}), or leave {job} out of --jobs");
+    Err(PublishedError::with_hint(format!("there is no {program}, which the job {job} needs"), hint))
 }
 
 /// Whether a run has no job at all, and nothing to measure.

@@ -45,6 +45,8 @@ pub struct Sandbox {
     port_is_fixed: bool,
     server: Option<Server>,
     log: Log,
+    /// Nobody misses it: it has had no data yet.
+    is_new: bool,
     groups: Groups,
     oom_before: u64,
     network: Option<Network>,
@@ -60,9 +62,7 @@ impl Sandbox {
     /// one of the same name are kept. Returns when the server answers.
     pub fn up(spec: &SandboxSpec, stop: &Stop, events: Events<'_>) -> Result<Self, SandboxError> {
         let settings = checked(&spec.settings)?;
-        if let Some((what, reason)) = spec.domain.misfit() {
-            return Err(SandboxError::Limit { what, reason });
-        }
+        place::check(&spec.domain)?;
         let binary = match &spec.server_binary {
             Some(path) => ServerBinary::find(Some(path))?,
             None => ServerBinary::find(known_binary(spec).as_deref())?,
@@ -73,9 +73,14 @@ impl Sandbox {
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
+        sandbox.record.save(&sandbox.paths)?;
         sandbox.mount(stop)?;
         check_space(&sandbox.paths, redo_log_bytes(&sandbox.record.settings))?;
-        sandbox.record.save(&sandbox.paths)?;
+        // Before there are data: a new sandbox whose domain is refused leaves nothing.
+        sandbox.limit(events)?;
+        sandbox.connect(stop, events)?;
+        sandbox.prove_disk(events)?;
+        sandbox.is_new = false;
         if !sandbox.paths.data().exists() {
             sandbox.write_config(&binary)?;
             match &spec.copy_of {
@@ -89,9 +94,6 @@ impl Sandbox {
                 }
             }
         }
-        sandbox.limit(events)?;
-        sandbox.prove_disk(events)?;
-        sandbox.connect(stop, events)?;
         sandbox.start(&binary, stop, events)?;
         Ok(sandbox)
     }
@@ -113,7 +115,9 @@ impl Sandbox {
             let study = note.and_then(|note| note.split(' ').next().map(str::to_owned));
             return Err(SandboxError::HalfRestored { name: spec.name.clone(), study });
         }
-        let mut record = match load_stopped(&paths, stop, events)? {
+        let known = load_stopped(&paths, stop, events)?;
+        let is_new = known.is_none() && !paths.data().exists() && !paths.image().exists();
+        let mut record = match known {
             Some(record) => record,
             None => Record::new(paths.socket(), password(spec, (stop, events))?),
         };
@@ -129,7 +133,9 @@ impl Sandbox {
         record.domain = spec.domain.clone();
         record.detached = spec.lifetime == Lifetime::Detached;
         record.set_running(None, &[]);
-        Ok(Self::new(paths, record, Some(lock)))
+        let mut sandbox = Self::new(paths, record, Some(lock));
+        sandbox.is_new = is_new;
+        Ok(sandbox)
     }
 
     fn new(paths: Paths, record: Record, lock: Option<Lock>) -> Self {
@@ -142,6 +148,7 @@ impl Sandbox {
             port_is_fixed: false,
             server: None,
             log,
+            is_new: false,
             groups: Groups::default(),
             oom_before: 0,
             network: None,
@@ -385,6 +392,9 @@ impl Drop for Sandbox {
         self.network = None;
         // Where somebody else is in it, the janitor waits longer.
         let is_unmounted = image::unmount_all(&self.paths).is_ok();
+        if is_unmounted && self.is_new {
+            self.paths.discard();
+        }
         self.janitor.take().filter(|_| is_unmounted).into_iter().for_each(Janitor::dismiss);
     }
 }

@@ -82,7 +82,7 @@ impl Sandbox {
         if limit.is_none() || self.record.is_disk_proved() {
             return Ok(());
         }
-        let found = proof::prove_disk(self.groups.groups(), &self.paths.data(), limit)?;
+        let found = proof::prove_disk(self.groups.groups(), &self.paths.around_data(), limit)?;
         events(SandboxEvent::Note(format!("disk limited to {limit}: {found}")));
         self.record.set_disk_proved();
         self.record.save(&self.paths)
