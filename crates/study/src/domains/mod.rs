@@ -59,7 +59,7 @@ impl Bed for Setup {
         Ok(Self { places: Places::up(at, tell)?, client: None })
     }
 
-    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, tell: Notify<'_>) -> Result<()> {
+    fn ready(&mut self, at: &At<'_, Setting>, part: &Part, _: &[Run], tell: Notify<'_>) -> Result<()> {
         match part.name.as_str() {
             SELECT | BESIDE | STARVE => filled(at, &self.places, tell)?,
             NET if self.client.is_none() => self.client = Some(client_machine(at)?),
