@@ -181,3 +181,88 @@ const ELSEWHERE: [(&str, &str, &str); 3] = [
 fn references() -> Vec<Reference> {
     PAIRS.map(|(name, _, mbit)| Reference::of(NET, name, [("mbit", mbit)])).to_vec()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::setting::parts;
+    use super::*;
+    use crate::harness::Outcome;
+
+    /// Runs with the figures that these planted.
+    fn judged(figures: impl Fn(&str, &[String], u32) -> Vec<(&'static str, f64)>) -> Judgement {
+        let plan = Plan { parts: parts(3), ..Plan::default() };
+        let mut runs = Vec::new();
+        for part in &plan.parts {
+            for (levels, repeat) in part.order(1) {
+                let mut run =
+                    Run { part: part.name.clone(), levels: levels.clone(), repeat, ..Run::default() };
+                let jitter = 1.0 + 0.001 * f64::from(repeat);
+                figures(&part.name, &levels, repeat)
+                    .iter()
+                    .for_each(|(name, value)| run.set(name, value * jitter));
+                runs.push(run);
+            }
+        }
+        let setting = Setting { memory: 128 << 20, data: 5.0, seconds: 1.0, place: Default::default() };
+        judge(&plan, &setting, &runs)
+    }
+
+    fn outcome(said: &Judgement, name: &str) -> Outcome {
+        said.findings.iter().find(|finding| finding.name == name).expect(name).outcome
+    }
+
+    #[test]
+    fn a_host_that_leaves_its_guests_nothing_is_the_headline() {
+        let starved = |theta: f64| {
+            judged(move |part, levels, _| match (part, levels[0].as_str()) {
+                (STARVE, "first") => {
+                    vec![
+                        ("theta_a", theta),
+                        ("theta_b", theta),
+                        ("spin_percent", 97.0),
+                        ("queries_per_s", 1.0),
+                    ]
+                }
+                (STARVE, "0") => vec![("queries_per_s", 100.0)],
+                _ => Vec::new(),
+            })
+        };
+        let said = starved(0.5);
+        assert!(
+            said.headline.contains("leaves each guest 0.50 % of it and 1.0 % of its queries"),
+            "{}",
+            said.headline
+        );
+        assert_eq!(outcome(&said, STARVES), Outcome::Holds);
+        assert_eq!(outcome(&starved(5.0), STARVES), Outcome::DoesNotHold);
+    }
+
+    #[test]
+    fn a_guest_with_less_memory_buffers_smaller_files_and_two_of_fixed_memory_no_smaller_ones() {
+        let said = judged(|part, levels, _| {
+            let most = if levels[0] == "host" { 128 } else { 32 };
+            let file: u32 = levels.last().and_then(|file| file.parse().ok()).unwrap_or_default();
+            if part == DISK {
+                vec![("read_mb_per_s", if file <= most { 2e3 } else { 100.0 })]
+            } else {
+                Vec::new()
+            }
+        });
+        let finding = said.findings.iter().find(|one| one.name == "buffer-smallest-with-two").unwrap();
+        assert!(
+            finding.here.contains("up to 128 MiB on the host, 32 in one guest, 32 in two"),
+            "{}",
+            finding.here
+        );
+        assert_eq!(finding.outcome, Outcome::DoesNotHold);
+        assert_eq!(outcome(&said, "no-cache-peak-in-guests"), Outcome::Holds);
+        assert_eq!(outcome(&said, "guest-loads-slower"), Outcome::NotTestable);
+    }
+
+    #[test]
+    fn what_is_not_tried_is_said_with_who_tries_it() {
+        let said = judged(|_, _, _| Vec::new());
+        assert_eq!(outcome(&said, "durable"), Outcome::NotTestable);
+        assert!(said.findings.iter().any(|one| one.here.contains("evenkeel interfere --server")));
+    }
+}

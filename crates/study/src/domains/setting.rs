@@ -116,3 +116,29 @@ pub fn parts(repeats: u32) -> Vec<Part> {
         Part::new(STARVE, "a host that starves its guests", ABOUT_STARVE, vec![spins], often),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_has_a_disk_with_room_for_its_data_and_the_host_the_published_part_of_memory() {
+        let setting = Setting { memory: 128 << 20, data: 5.0, seconds: 1.0, place: MachineRecord::default() };
+        assert_eq!(setting.domain(0).to_string(), "cpus=0,memory=451M");
+        let guest = setting.domain(1);
+        assert_eq!(
+            (guest.memory, guest.net.is_some(), guest.cpus == setting.domain(0).cpus),
+            (Some(128 << 20), true, true)
+        );
+        assert!(guest.file_disk.unwrap().bytes as f64 > 2.0 * setting.data * setting.memory as f64);
+        let rows = setting.rows(1);
+        assert!(rows % BLOCK_ROWS == 0 && (rows * ROW_BYTES) as f64 > 0.98 * 5.0 * (128 << 20) as f64);
+    }
+
+    #[test]
+    fn each_pair_of_table_1_is_of_places_that_there_are() {
+        let known = |name: &&str| PLACES.contains(name) || *name == "client";
+        assert!(PAIRS.iter().flat_map(|(_, pairs, _)| pairs.iter().flatten()).all(|name| known(&name)));
+        assert!(parts(1).iter().all(|part| part.is_named_well()));
+    }
+}

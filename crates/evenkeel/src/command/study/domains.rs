@@ -21,8 +21,6 @@ Examples:
       ten minutes: guests of 128 MB, one run of each
   evenkeel study domains
       about two hours: guests of 256 MB, three runs of each
-  evenkeel study domains memory=512M
-      the published amount of data, 2.5 GB; it takes twice as long
   evenkeel study domains parts=starve data=0.2
       only what a busy host leaves its guests")]
 pub struct Settings {
