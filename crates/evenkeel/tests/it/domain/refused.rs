@@ -2,7 +2,7 @@
 //! ours, where something else is mounted over it.
 
 use super::{home, there};
-use crate::cli::{ended, evenkeel, eventually, piped, text, unread, words};
+use crate::cli::{ended, evenkeel, eventually, found, piped, text, words};
 use crate::left_out::left_out;
 use std::fs;
 use std::net::TcpListener;
@@ -141,7 +141,7 @@ fn a_job_whose_program_is_missing_is_refused_before_any_server_starts() {
     );
 }
 
-const DOMAINS: &str = "-q interfere --at quota=50%,file-disk=600M,net=5M --at memory=400M,file-disk=600M:btrfs,net --jobs write \
+const DOMAINS: &str = "-q interfere --at quota=50%,file-disk=600M,net --at memory=400M,file-disk=600M:btrfs --jobs write \
                        --repeats 3 --seconds 1 --rows 1000 --name tiny";
 
 /// Servers of a home, by process.
@@ -167,15 +167,18 @@ fn an_interfere_that_is_killed_in_any_phase_leaves_no_server_and_nothing_of_its_
     }
     for phase in ["a file disk", "a server", "two servers", "a run"] {
         let home = home();
-        let mut study = unread(home.path(), &words(DOMAINS));
-        eventually(phase, || match phase {
+        let mut study = piped(home.path(), &words(DOMAINS));
+        let is_reached = || match phase {
             "a file disk" => sandboxes(home.path()).iter().any(|folder| folder.join("disk.img").exists()),
             "a server" => servers(home.path()).len() == 1,
             "two servers" => servers(home.path()).len() == 2,
             _ => home.path().join("runs/tiny/runs").read_dir().is_ok_and(|all| all.count() > 0),
-        });
+        };
+        let mut is_over = || study.try_wait().expect("a process").is_some();
+        let is_in_time = found(phase, || is_reached().then_some(true).or(is_over().then_some(false)));
         study.kill().expect("a signal");
-        study.wait().expect("an end");
+        let told = text(&study.wait_with_output().expect("an end")).1;
+        assert!(is_in_time, "{phase}: {told}");
         eventually(&format!("the end of its domains ({phase})"), || left(home.path()).is_empty());
     }
 }
