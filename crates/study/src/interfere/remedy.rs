@@ -6,7 +6,7 @@ use super::judge::{NAMED_FROM, Trouble, troubles, within};
 use super::setting::{DOMAINS, PART, Setting};
 use crate::format::{counted, significant};
 use crate::harness::{Factor, Judgement, Mark, Matrix, Number, Order, Part, Plan, Run};
-use evenkeel_core::statistics::{Ratio, first_over_others, unpaired_ratio};
+use evenkeel_core::statistics::{Estimate, Ratio, first_over_others, unpaired_ratio};
 use evenkeel_sense::CpuOf;
 use evenkeel_sense::cpu::CpuSet;
 use evenkeel_site::sandbox::{DiskLimit, Domain};
@@ -208,7 +208,7 @@ impl Outcome {
             refused: note(REFUSED),
             is_removed: slowdown.as_ref().is_some_and(is_below),
             slowdown,
-            cost: unpaired_ratio(&rates, &trouble.neighbour_rates),
+            cost: cost(&rates, &trouble.neighbour_rates),
         })
     }
 
@@ -217,7 +217,7 @@ impl Outcome {
         let remedy = &self.remedy;
         let Some(slowdown) = &self.slowdown else {
             let why = self.refused.as_deref().unwrap_or("no rate was measured");
-            return format!("{victim}'s {job} cannot be tried with {remedy}: {why}.");
+            return format!("{remedy} cannot be tried for {}: {why}.", trouble.words());
         };
         let (neighbour, other) = (DOMAINS[1 - trouble.victim.0], &trouble.neighbour);
         let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
@@ -238,6 +238,15 @@ impl Outcome {
         let places = vec![mark("slowdown", &self.slowdown, self.is_removed), mark("cost", &self.cost, false)];
         (format!("{}: {}", trouble.words(), self.remedy), places)
     }
+}
+
+/// What a neighbour does, of what it did: by the means, without an interval, where a limit let it do nothing in some run.
+fn cost(rates: &[f64], before: &[f64]) -> Option<Ratio> {
+    let of_means = || {
+        let ratio = Estimate::of(rates)?.mean / Estimate::of(before)?.mean;
+        Some(Ratio { n: rates.len() as u64, ratio, interval: None }).filter(|_| ratio.is_finite())
+    };
+    unpaired_ratio(rates, before).or_else(of_means)
 }
 
 /// What was said of the pairs, and what became of the worst with remedies.
@@ -264,9 +273,9 @@ pub fn said(mut said: Judgement, plan: &Plan, runs: &[Run]) -> Judgement {
     said.matrices.extend((!rows.is_empty()).then(|| Matrix {
         part: PART.to_owned(),
         title: "with a remedy".to_owned(),
-        words: "Each remedy was tried in domains of its own. A frame marks what removed a slowdown: below 1.1, and surely below what it was.",
+        words: "Each was tried in domains of its own. A frame marks what removed a slowdown: below 1.1, and surely below what it was.",
         fine: Some(1.0),
-        columns: vec!["times slower".to_owned(), "neighbour does".to_owned()],
+        columns: vec!["times slower".to_owned(), "the neighbour's work".to_owned()],
         rows,
     }));
     said

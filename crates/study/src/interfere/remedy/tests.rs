@@ -126,6 +126,14 @@ fn the_matrix_marks_the_remedy_that_removed_it() {
 }
 
 #[test]
+fn a_neighbour_that_did_nothing_in_some_run_has_a_cost_without_an_interval() {
+    let ratio = cost(&[0.0, 1.0], &[4.0, 4.0]).unwrap();
+    assert!((ratio.ratio - 0.125).abs() < 1e-9 && ratio.interval.is_none());
+    assert!(cost(&[1.0, 1.0], &[4.0, 4.0]).unwrap().interval.is_some());
+    assert!(cost(&[1.0], &[]).is_none());
+}
+
+#[test]
 fn a_remedy_that_cannot_be_put_up_is_told_with_its_reason() {
     let (plan, mut runs) = made(&[("remedy-1-1", 1.0, 1.0)]);
     for run in runs.iter_mut().filter(|run| run.part != PART) {
@@ -133,5 +141,5 @@ fn a_remedy_that_cannot_be_put_up_is_told_with_its_reason() {
         run.notes.insert(REFUSED.into(), "no controller".into());
     }
     let said = sentences(&(plan, runs));
-    assert_eq!(said[1], "a's select cannot be tried with b at remedy-1-1: no controller.");
+    assert_eq!(said[1], "b at remedy-1-1 cannot be tried for a's select beside b's cpu: no controller.");
 }
