@@ -19,22 +19,8 @@ const ALONE: [Alone; 7] = [
 ];
 
 /// What of a profile has no meaning for a server that is there already.
-const PRIVATE: [&str; 14] = [
-    "server_binary",
-    "set",
-    "cpus",
-    "memory",
-    "at",
-    "disk_iops",
-    "disk_bandwidth",
-    "factor",
-    "sandboxes",
-    "ebs",
-    "size",
-    "items",
-    "via",
-    "data_seed",
-];
+const PRIVATE: [&str; 10] =
+    ["server_binary", "set", "at", "factor", "sandboxes", "ebs", "size", "items", "via", "data_seed"];
 
 /// The line of a profile, as a study or a stored plan has it.
 pub fn profile(command: Command) -> Command {
@@ -132,7 +118,7 @@ const SHOWN: [(&[&str], &[&str]); 8] = [
         &["share", "knee"],
         &["backing", "direct", "block", "depth-max", "duration", "rounds", "costs", "overwrite", "json"],
     ),
-    (&["sandbox", "up"], &["server-binary", "set", "cpus", "memory", "ebs", "items", "copy-of", "port"]),
+    (&["sandbox", "up"], &["server-binary", "set", "at", "ebs", "items", "copy-of", "port"]),
     (
         &["cdr", "load"],
         &["layout", "table", "engine", "index", "indexes", "rejects", "warnings", "transaction", "json"],

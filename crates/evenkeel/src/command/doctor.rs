@@ -87,13 +87,13 @@ const PROBES: [Probe; 12] = [
     Probe {
         name: "control groups",
         seen: groups,
-        lost: "`--memory` of private servers may be refused, and `--cpus` is kept by affinity alone",
+        lost: "`--at memory=` of private servers may be refused, and `cpus=` is kept by affinity alone",
         remedy: "run as root, or have systemd delegate a group (systemd-run --user -p Delegate=yes)",
     },
     Probe {
         name: "disk limit",
         seen: disk,
-        lost: "`--disk-iops` and `--disk-bandwidth` of private servers are refused",
+        lost: "`--at disk-iops=` and `disk-rate=` of private servers are refused",
         remedy: "run it as root, with blkio or io control groups, and with --home on a disk of its own",
     },
     Probe {

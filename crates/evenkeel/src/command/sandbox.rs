@@ -22,8 +22,8 @@ use std::process::ExitCode;
 Examples:
   evenkeel sandbox up                                     a private server named `default`
   evenkeel sandbox up demo --ebs 10 --items 10000         with TPC-W data
-  evenkeel sandbox up small --set innodb_buffer_pool_size=64M --cpus 0 --memory 1G
-  evenkeel sandbox up slow --disk-iops 300                at most 300 reads and 300 writes per second
+  evenkeel sandbox up small --set innodb_buffer_pool_size=64M --at cpus=0,memory=1G
+  evenkeel sandbox up slow --at disk-iops=300             at most 300 reads and 300 writes per second
   evenkeel sandbox up guest --at cpus=0,quota=50%,memory=400M,file-disk=2G,net=20M
                                                           like a guest of its own (root)
   evenkeel sandbox up twin --copy-of demo                 the same files; stop demo first

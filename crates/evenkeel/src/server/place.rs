@@ -1,6 +1,6 @@
 //! Where to: a URL, or a sandbox by name.
 
-use crate::config::{units, workload as user_workload};
+use crate::config::workload as user_workload;
 use crate::console::Session;
 use crate::failure::WithHint;
 use crate::progress::{ProgressEvent, View};
@@ -9,7 +9,7 @@ use evenkeel_lab::data::{DataError, DataSpec, Stamp, State, dvdstore};
 use evenkeel_lab::workload::user::ColumnReader;
 use evenkeel_lab::workload::{self, Database, Workload, sql};
 use evenkeel_os::Stop;
-use evenkeel_site::sandbox::{self, DiskLimit, Domain, SandboxEvent, SandboxSpec};
+use evenkeel_site::sandbox::{self, Domain, SandboxEvent, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -143,20 +143,9 @@ pub struct ServerArgs {
     /// Where the server runs: `host`, or any of cpus=0-1, quota=50% (of one CPU), weight=400, memory=256M, disk-iops=300, disk-rate=20M,
     /// file-disk=20G (its data on ext4 in a file; 20G:xfs, 20G:btrfs), net (a network and address of its own) or net=20M (bytes per
     /// second), as cpus=0,quota=50%,memory=256M. Each limit is tried first, and refused if it has no effect
-    #[arg(long, value_name = "DOMAIN", conflicts_with_all = ["cpus", "memory", "disk_iops", "disk_bandwidth"])]
+    /// [default: the machine; in a profile all CPUs but the last]
+    #[arg(long, value_name = "DOMAIN")]
     pub at: Option<String>,
-    /// CPUs of the server [default in a profile: all but the last]
-    #[arg(long, value_name = "LIST")]
-    pub cpus: Option<String>,
-    /// Memory limit of the server
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<String>,
-    /// Limit of its disk in I/Os per second, for reads and for writes each; tested first, and refused if it has no effect
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    pub disk_iops: Option<u64>,
-    /// Limit of its disk in bytes per second, for reads and for writes each, for example 20M
-    #[arg(long, value_name = "SIZE")]
-    pub disk_bandwidth: Option<String>,
 }
 
 /// A sandbox as the flags describe it.
@@ -173,22 +162,9 @@ pub fn spec(session: &Session, args: &ServerArgs, name: String) -> Result<Sandbo
     Ok(spec)
 }
 
-/// Where it runs, by --at or by the flags that stand for one part each.
+/// Where it runs.
 pub fn domain(args: &ServerArgs) -> Result<Domain> {
-    if let Some(text) = &args.at {
-        return text.parse().context("reading --at");
-    }
-    let cpus = args.cpus.as_deref().map(|text| units::machine_cpus(text, "--cpus")).transpose()?;
-    let memory = args.memory.as_deref().map(units::bytes).transpose().context("reading --memory")?;
-    Ok(Domain { cpus, memory, disk: disk(args)?, ..Domain::default() })
-}
-
-fn disk(args: &ServerArgs) -> Result<DiskLimit> {
-    let bytes_per_s = args.disk_bandwidth.as_deref().map(units::disk_bandwidth).transpose();
-    let bytes_per_s = bytes_per_s.context("reading --disk-bandwidth")?;
-    let iops = args.disk_iops.map(|iops| units::disk_iops(&iops.to_string())).transpose();
-    let iops = iops.context("reading --disk-iops")?;
-    Ok(DiskLimit { iops, bytes_per_s })
+    args.at.as_deref().map_or(Ok(Domain::default()), |text| text.parse().context("reading --at"))
 }
 
 /// Shows what happens to a sandbox.

@@ -64,9 +64,7 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
     assert_eq!(server.sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
 
     let file = workload(&server, &[("SELECT total FROM orders WHERE id = 5", 1)]);
-    for flag in
-        ["--set a=1", "--memory 1G", "--cpus 0", "--factor buffer-pool=20%,40%", "--ebs 10", "--via load"]
-    {
+    for flag in ["--set a=1", "--at memory=1G", "--factor buffer-pool=20%,40%", "--ebs 10", "--via load"] {
         let said = refused(&home, &words(&format!("profile {url} --workload {file} --rate 5 {flag}")));
         assert!(said.contains("cannot be used with") && said.contains(words(flag)[0]), "{said}");
     }

@@ -122,7 +122,7 @@ fn a_flag_that_means_nothing_beside_another_one_is_refused() {
     let home = tempfile::tempdir().expect("a temporary directory");
     for line in [
         "profile mysql://u@127.0.0.1:1/d --set a=b",
-        "profile mysql://u@127.0.0.1:1/d --memory 1G",
+        "profile mysql://u@127.0.0.1:1/d --at memory=1G",
         "profile mysql://u@127.0.0.1:1/d --ebs 2",
         "study --resume last --quick",
         "study --list --repeats 9",

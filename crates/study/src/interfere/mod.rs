@@ -1,20 +1,24 @@
-//! Who slows whom down: jobs in two domains, each alone and beside each job of the other one.
+//! Who slows whom down: jobs in two domains or three, each alone and beside the jobs of the others.
 //!
-//! `setting` is what it is made by, `jobs` are the jobs and `tables` what they work on, `pair` makes a run, `judge` says what the runs
-//! come to. Alone and beside are levels of the same part, so that every block has each once and drift meets all of them.
+//! `setting` is what it is made by, `jobs` are the jobs, `process` those without a server, and `tables` what they work on; `side` is a
+//! domain that is up, `pair` makes a run and `watch` sees it, `judge` says what the runs come to. Alone and beside are levels of the same part, so that every block has each once and drift meets all of them.
 
 pub mod jobs;
 mod judge;
 mod pair;
+mod process;
+mod schema;
 mod setting;
+mod side;
 pub mod tables;
+mod watch;
 
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run};
 use crate::published::{At, AtWork, Bed, PublishedError, Result};
 use jobs::{ALONE, Job};
 pub use judge::judge;
-use pair::Side;
-pub use setting::{DOMAINS, PART, Setting, parts};
+pub use setting::{PART, Setting, Site, names, parts};
+use side::Side;
 
 pub const NAME: &str = "interfere";
 /// Beside its window a run takes so long for warm-up, connections and checks.
@@ -22,8 +26,8 @@ const AROUND_S: f64 = 0.8;
 
 pub type Interfere<'a> = AtWork<'a, Beside>;
 
-/// Both servers.
-pub struct Beside([Side; 2]);
+/// The domains.
+pub struct Beside(Vec<Side>);
 
 impl Bed for Beside {
     type Setting = Setting;
@@ -34,14 +38,17 @@ impl Bed for Beside {
         Figure::plain("disk_mb_per_s", ["disk", "MB/s"]),
         Figure::plain("errors", ["errors", ""]),
         Figure::plain("faults", ["faults", ""]),
+        Figure::plain("net_mbit", ["network", "Mbit/s"]),
         Figure::plain("disk_ms", ["an I/O", "ms"]),
         Figure::plain("disk_percent", ["disk busy", "%"]),
+        Figure::plain("kernel_lines", ["kernel", "log"]),
         Figure::plain("steal_percent", ["steal", "%"]),
         Figure::plain("other_load_percent", ["other CPU", "%"]),
     ];
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
-        Ok(Self([Side::up(at, 0, tell)?, Side::up(at, 1, tell)?]))
+        let sides = (0..at.setting.domains.len()).map(|number| Side::up(at, number, tell));
+        sides.collect::<Result<_>>().map(Self)
     }
 
     fn takes_s(setting: &Setting, _: &Part, levels: &[String]) -> f64 {
@@ -52,11 +59,12 @@ impl Bed for Beside {
         if is_empty(order.levels) {
             return Ok(Some(Run::default()));
         }
-        let job = |name: &str| match Job::named(order.level(name)) {
-            None if order.level(name) != ALONE => Err(PublishedError::unreadable("job")),
+        let job = |side: &Side| match Job::named(order.level(&side.name)) {
+            None if order.level(&side.name) != ALONE => Err(PublishedError::unreadable("job")),
             job => Ok(job.filter(|job| job.is_busy())),
         };
-        pair::side_by_side(at, &self.0, [job(DOMAINS[0])?, job(DOMAINS[1])?], order)
+        let jobs = self.0.iter().map(job).collect::<Result<Vec<_>>>()?;
+        pair::side_by_side(at, &self.0, &jobs, order)
     }
 
     fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {

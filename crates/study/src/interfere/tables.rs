@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub const TAG: &str = "tag";
 pub const LOADED: &str = "loaded";
 pub const WRITTEN: &str = "written";
+/// By its comment a table is known as ours.
+pub const COMMENT: &str = "made by evenkeel interfere";
 
 const COLUMNS: usize = 60;
 /// Rows of a run, which is what one LOAD DATA sends.
@@ -38,10 +40,6 @@ impl Block {
         self.0.as_bytes()
     }
 
-    pub fn rows(&self) -> u64 {
-        BLOCK_ROWS
-    }
-
     /// Run and event of a row of the table, counted from 0.
     pub fn key(&self, row: u64) -> (u64, u64) {
         (1 + row / BLOCK_ROWS, row % BLOCK_ROWS)
@@ -62,15 +60,16 @@ fn columns(of: &str) -> String {
 
 /// Makes all tables and fills the one that is read; its checksum.
 pub fn make(control: &mut Control, rows: u64, seed: Seed, goes_on: &dyn Fn() -> bool) -> Result<String> {
+    let made = format!("ENGINE=InnoDB COMMENT='{COMMENT}'");
     for table in [TAG, LOADED] {
         control.exec(&format!(
             "CREATE TABLE {table} (run INT NOT NULL, event INT NOT NULL, time INT NOT NULL{}, \
-             PRIMARY KEY (run, event), KEY (time)) ENGINE=InnoDB",
+             PRIMARY KEY (run, event), KEY (time)) {made}",
             columns(" FLOAT NOT NULL")
         ))?;
     }
     control.exec(&format!(
-        "CREATE TABLE {WRITTEN} (id INT AUTO_INCREMENT PRIMARY KEY, run INT NOT NULL, value DOUBLE NOT NULL, KEY (run)) ENGINE=InnoDB"
+        "CREATE TABLE {WRITTEN} (id INT AUTO_INCREMENT PRIMARY KEY, run INT NOT NULL, value DOUBLE NOT NULL, KEY (run)) {made}"
     ))?;
     for run in (1..=rows / BLOCK_ROWS).take_while(|_| goes_on()) {
         let block = Block::of(seed.numbered(run));
