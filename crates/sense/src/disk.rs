@@ -20,6 +20,11 @@ impl ProcessIo {
         Self::parse(&text::read(format!("/proc/{pid}/io"))?)
     }
 
+    /// Bytes that a process wrote by system calls since its start, be it to files or to sockets.
+    pub fn written(pid: u32) -> Option<u64> {
+        text::number(&text::read(format!("/proc/{pid}/io"))?, "wchar")
+    }
+
     pub fn parse(text: &str) -> Option<Self> {
         Some(Self {
             read_bytes: text::number(text, "read_bytes")?,

@@ -10,6 +10,7 @@ pub mod counters;
 pub mod cpu;
 pub mod disk;
 pub mod far;
+pub mod kernel_log;
 pub mod machine;
 pub mod memory;
 pub mod mounts;

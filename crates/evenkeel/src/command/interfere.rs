@@ -1,18 +1,21 @@
-//! `evenkeel interfere`: who slows whom down, of jobs in two domains.
+//! `evenkeel interfere`: who slows whom down, of jobs in several domains.
 
 use super::Session;
 use crate::failure::WithHint;
+use crate::format::counted;
 use crate::study::published;
 use crate::study::stored::check_name;
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use clap::value_parser;
 use evenkeel_lab::workload::similar;
 use evenkeel_site::sandbox::Domain;
+use evenkeel_site::server::{Target, without_password};
 use evenkeel_study::harness::Plan;
 use evenkeel_study::interfere::jobs::{JOBS, Job};
 use evenkeel_study::interfere::tables::BLOCK_ROWS;
-use evenkeel_study::interfere::{DOMAINS, NAME, Setting, parts, remedy};
+use evenkeel_study::interfere::{NAME, Setting, Site, names, parts, remedy};
 use evenkeel_study::published::MachineRecord;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,23 +36,42 @@ Examples:
       does a load in b disturb the reads and writes of a?
   evenkeel interfere --at cpus=0 --at cpus=0 --jobs read --jobs cpu --remedy
       and what removes it: another CPU, a weight, a limit?
+  evenkeel interfere --at cpus=0 --at cpus=0 --at cpus=1 --triples --jobs read,load
+      is it worse beside two?
+  evenkeel interfere --server guest=mysql://root@192.168.122.10 --server other=mysql://root@192.168.122.11 \
+    --scratch evenkeel_scratch --sense-with guest='ssh guest evenkeel sense' --sense-with other='ssh other evenkeel sense'
+      two virtual machines on one host; the password is in EVENKEEL_PASSWORD
   evenkeel study --resume last
       continue one that was stopped
 
 Jobs: load (LOAD DATA), select (ranges, groups and sorts of a whole table), read (by primary key), write (an insert and an update, \
 committed), cpu (a process that spins on each CPU of the domain), disk \
-(direct I/O by fio, which must be installed, and a --home on a disk), idle (nothing, as a control).
+(direct I/O by fio, which must be installed, and a --home on a disk), net (a TCP connection from the domain to the machine, by iperf3, \
+which must be installed), clone (copies of the domain's data directory), idle (nothing, as a control).
 
-A job is compared with itself alone: in every repeat each job runs alone and beside each job of the other domain, in random order. \
+A job is compared with itself alone: in every repeat each job runs alone and beside each job of the other domains, in random order. \
 Tables are checked after every run.
 
 Exit codes: 0 done; 2 wrong use, or a server that does not start; 130, 143 stopped by Ctrl-C, SIGTERM: finished runs are kept.")]
 pub struct Args {
     /// A domain: `host`, or any of cpus=0-1, quota=50%, weight=400, memory=512M, disk-iops=300, file-disk=20G, net=20M with commas between,
-    /// as in `sandbox up`; given twice [default: host, host]
+    /// as in `sandbox up`; given twice, with --triples three times [default: host, host]
     #[arg(long, value_name = "DOMAIN")]
     pub at: Vec<Domain>,
-    /// Jobs of both domains; given twice, those of each [default: load,select,read,write,cpu; --quick: select,write,cpu,idle]
+    /// A server of yours, a virtual machine say, as a domain: its name and URL, beside or instead of --at. Its jobs are load, select,
+    /// read, write and idle
+    #[arg(long, value_name = "NAME=URL", value_parser = named_value, requires = "scratch")]
+    pub server: Vec<Named>,
+    /// The schema on each --server in which the jobs work; it is made, and dropped at the end
+    #[arg(long, value_name = "SCHEMA", requires = "server")]
+    pub scratch: Option<String>,
+    /// A command whose output shows the machine of a --server, as in `profile`: NAME='ssh db1 evenkeel sense'
+    #[arg(long, value_name = "NAME=COMMAND", value_parser = named_value)]
+    pub sense_with: Vec<Named>,
+    /// Three domains: each job also beside each pair of neighbours; give --at three times
+    #[arg(long)]
+    pub triples: bool,
+    /// Jobs of all domains; given once for each, those of each [default: load,select,read,write,cpu; --quick: select,write,cpu,idle]
     #[arg(long, value_name = "LIST")]
     pub jobs: Vec<String>,
     /// A short version: fewer jobs, windows of 1 s
@@ -81,6 +103,23 @@ pub struct Args {
     pub json: bool,
 }
 
+/// `NAME=VALUE`.
+#[derive(Clone, Debug)]
+pub struct Named {
+    name: String,
+    value: String,
+}
+
+fn named_value(text: &str) -> Result<Named, String> {
+    let (name, value) = text.split_once('=').unwrap_or_default();
+    // It stands in tables, and in names of figures and folders.
+    let fits = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    match (2..=12).contains(&name.len()) && name.chars().all(fits) && !value.is_empty() {
+        true => Ok(Named { name: name.to_owned(), value: value.to_owned() }),
+        false => Err("write it as NAME=..., the name of 2 to 12 small letters and digits".to_owned()),
+    }
+}
+
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let root = session.runs_dir(args.output.as_ref());
     let mut plan = plan(args)?;
@@ -92,23 +131,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn plan(args: &Args) -> Result<Plan> {
-    let domains = domains(&args.at)?;
-    let default = if args.quick { &JOBS_QUICK[..] } else { &JOBS_OF_ALL };
-    let jobs = match args.jobs.as_slice() {
-        [] => [default.join(","), default.join(",")],
-        [both] => [both.clone(), both.clone()],
-        [a, b] => [a.clone(), b.clone()],
-        _ => {
-            return Err(anyhow!("--jobs is given {} times", args.jobs.len()))
-                .hint("give it once, or once for each domain");
-        }
-    };
-    let [a, b] = jobs;
+    let domains = domains(args)?;
+    if args.remedy && !matches!(domains[..], [Site::Private(_), Site::Private(_)]) {
+        return Err(anyhow!("--remedy changes the domains of two private servers"))
+            .hint("give --at twice, without --server and --triples");
+    }
+    let names = names(&domains);
+    let jobs = jobs(args, &domains, &names)?;
     let repeats = args.repeats.unwrap_or(REPEATS);
-    let mut parts = parts(&[named(&a)?, named(&b)?], repeats);
+    let mut parts = parts(&names, &jobs, repeats);
     parts.extend(args.remedy.then(|| remedy::parts(repeats)).into_iter().flatten());
     let setting = Setting {
         domains,
+        scratch: args.scratch.clone(),
         rows: args.rows / BLOCK_ROWS * BLOCK_ROWS,
         seconds: args.seconds.unwrap_or(if args.quick { 1 } else { 4 }).into(),
         place: MachineRecord::here(None),
@@ -116,14 +151,65 @@ fn plan(args: &Args) -> Result<Plan> {
     published::plan(NAME, args.seed, parts, &setting)
 }
 
-/// Both domains.
-fn domains(at: &[Domain]) -> Result<[Domain; 2]> {
-    match at {
-        [] => Ok(DOMAINS.map(|_| Domain::default())),
-        [a, b] => Ok([a.clone(), b.clone()]),
-        _ => Err(anyhow!("there are {} domains", at.len()))
-            .hint("give --at twice, or leave it out for two that share the machine"),
+/// All domains: private ones, and servers of the user's.
+fn domains(args: &Args) -> Result<Vec<Site>> {
+    let mut all: Vec<Site> = args.at.iter().cloned().map(Site::Private).collect();
+    for Named { name, value: url } in &args.server {
+        Target::parse(url).with_context(|| format!("reading --server {name}"))?;
+        if without_password(url) != *url {
+            return Err(anyhow!(
+                "the URL of --server {name} has a password, and the plan of a study keeps none"
+            ))
+            .hint("set EVENKEEL_PASSWORD, or name a file with it: ?defaults-file=FILE");
+        }
+        let sense_with = args.sense_with.iter().find(|command| command.name == *name);
+        let sense_with = sense_with.map(|command| command.value.clone());
+        all.push(Site::Server { name: name.clone(), url: url.clone(), sense_with });
     }
+    if all.is_empty() && !args.triples {
+        return Ok(vec![Site::Private(Domain::default()); 2]);
+    }
+    let (names, wanted) = (names(&all), if args.triples { 3 } else { 2 });
+    if let Some(stray) = args.sense_with.iter().find(|command| !names.contains(&command.name)) {
+        return Err(anyhow!("--sense-with {}=... is of no --server", stray.name))
+            .hint("give it the same name");
+    }
+    if all.len() != wanted || names.iter().collect::<BTreeSet<_>>().len() != wanted {
+        return Err(anyhow!("there are {}: {}", counted(all.len(), "domain"), names.join(", ")))
+            .hint(format!("give --at and --server {wanted} times in all, each server by another name"));
+    }
+    Ok(all)
+}
+
+/// The jobs of each domain. A server of the user's gets those that need none of ours.
+fn jobs(args: &Args, domains: &[Site], names: &[String]) -> Result<Vec<Vec<&'static Job>>> {
+    let default = if args.quick { &JOBS_QUICK[..] } else { &JOBS_OF_ALL };
+    let lists = match args.jobs.as_slice() {
+        [] => vec![default.join(","); domains.len()],
+        [all] => vec![all.clone(); domains.len()],
+        each if each.len() == domains.len() => each.to_vec(),
+        _ => {
+            return Err(anyhow!("--jobs is given {} times", args.jobs.len()))
+                .hint("give it once, or once for each domain");
+        }
+    };
+    let mut all = lists.iter().map(|list| named(list)).collect::<Result<Vec<_>>>()?;
+    for ((jobs, site), name) in all.iter_mut().zip(domains).zip(names) {
+        if matches!(site, Site::Private(_)) {
+            continue;
+        }
+        if args.jobs.is_empty() {
+            jobs.retain(|job| !job.is_private());
+        }
+        if let Some(job) = jobs.iter().find(|job| job.is_private()) {
+            return Err(anyhow!(
+                "job {} runs beside the server in a private domain, and {name} is a server of yours",
+                job.name
+            ))
+            .hint("give --jobs once for each domain, without cpu, disk, net and clone for a --server");
+        }
+    }
+    Ok(all)
 }
 
 /// The jobs of a list, each once.
@@ -182,11 +268,29 @@ mod tests {
     }
 
     #[test]
+    fn a_server_of_the_users_gets_the_jobs_that_need_no_domain_of_ours() {
+        let plan = made("--at host --server db=mysql://u@h --scratch s --quick --sense-with db=x=y").unwrap();
+        assert_eq!(levels(&plan), ["alone,select,write,cpu,idle", "alone,select,write,idle"]);
+        assert_eq!(plan.parts[0].factors[1].name, "db");
+        assert_eq!(plan.setting["domains"][1]["sense_with"], "x=y");
+        let three = made("--at host --at host --at host --triples --jobs read").unwrap();
+        assert_eq!(three.parts[0].combinations().len(), 8);
+    }
+
+    #[test]
     fn what_is_wrong_is_said_before_anything_starts() {
         for (line, words) in [
             ("--jobs raed", "did you mean read"),
             ("--jobs read --jobs read --jobs read", "once for each domain"),
-            ("--at host", "give --at twice"),
+            ("--at host", "give --at and --server 2 times"),
+            ("--at host --at host --triples", "3 times in all"),
+            ("--server db=mysql://u@h --server db=mysql://u@i --scratch s", "by another name"),
+            ("--at host --server db=mysql://u:p@h --scratch s", "EVENKEEL_PASSWORD"),
+            ("--at host --server db=mysql://u@h --scratch s --sense-with dc=x", "give it the same name"),
+            (
+                "--at host --server db=mysql://u@h --scratch s --jobs read,cpu",
+                "in a private domain, and db is",
+            ),
         ] {
             let error = made(line).unwrap_err();
             let told = format!("{error:#} {}", crate::failure::hint(&error).unwrap_or_default());

@@ -27,7 +27,10 @@ impl<'a> Published<'a> {
         if runs.is_empty() {
             "Nothing has been measured yet.".clone_into(&mut said.headline);
         }
-        Self { plan, runs, cells: cells(plan, runs), figures, said }
+        // Runs in which nothing happened have nothing to show.
+        let has_any = |cell: &Cell<'_>| cell.runs.iter().any(|run| !run.figures.is_empty());
+        let cells = cells(plan, runs).into_iter().filter(has_any).collect();
+        Self { plan, runs, cells, figures, said }
     }
 
     pub fn cells_of(&self, part: &Part) -> Vec<&Cell<'a>> {

@@ -1,6 +1,7 @@
 //! Jobs side by side on real private servers: measured, killed, gone on with, and nothing left behind.
 
 use crate::cli::{await_no_server, eventually, kill, refused, unread, words};
+use crate::guard::server::Server;
 use crate::sandbox::done;
 use crate::study::seen_by_all;
 use serde_json::Value;
@@ -68,7 +69,9 @@ fn a_domain_that_cannot_be_and_a_job_that_is_not_there_are_refused_before_anythi
     for (line, expected) in [
         ("interfere --jobs raed", "did you mean read"),
         ("interfere --at memory=lots --at host", "memory"),
-        ("interfere --at host", "give --at twice"),
+        ("interfere --at host", "give --at and --server 2 times"),
+        ("interfere --at host --server db=mysql://u@h", "--scratch"),
+        ("interfere --server db=mysql://u:p@h --at host --scratch s", "EVENKEEL_PASSWORD"),
         ("interfere --name last", "not a name for a study"),
     ] {
         let text = refused(home.path(), &words(line));
@@ -78,4 +81,59 @@ fn a_domain_that_cannot_be_and_a_job_that_is_not_there_are_refused_before_anythi
     let text = refused(home.path(), &words("-q interfere --at cpus=700 --at host --jobs cpu --repeats 1"));
     assert!(text.contains("this machine has CPUs"), "{text}");
     assert_eq!((left(home.path(), "runs"), left(home.path(), "sandboxes")), (0, 0), "something stayed");
+}
+
+#[test]
+fn a_server_of_the_users_has_a_schema_while_jobs_run_and_none_afterwards_and_what_is_not_ours_stays() {
+    let server = Server::up(&[]);
+    server.sql(
+        "CREATE USER lab@'%'; CREATE USER lab@localhost; GRANT ALL ON scratch.* TO lab@'%'; GRANT ALL ON scratch.* TO lab@localhost;
+         CREATE DATABASE scratch; CREATE TABLE scratch.tag (id INT)",
+    );
+    let schemas =
+        || server.sql("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'scratch'");
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let line = format!(
+        "-q interfere --at host --server db=mysql://lab@{} --scratch scratch --jobs read,write --repeats 2 --seconds 1 --rows 1000 --json",
+        server.address()
+    );
+    let text = refused(home.path(), &words(&line));
+    assert!(text.contains("tag, which interfere did not make"), "{text}");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM scratch.tag"), "0", "the table of others stays");
+
+    server.sql("DROP TABLE scratch.tag");
+    let study = unread(home.path(), &words(&line));
+    eventually("a table of ours", || {
+        server.sql("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'scratch'") == "3"
+    });
+    kill(study);
+    await_no_server(home.path());
+    assert_eq!(schemas(), "1", "nobody was there to drop it");
+
+    let results = done(home.path(), &words(&line));
+    let results: Value = serde_json::from_str(&results).expect("JSON");
+    let rate = |cell: &Value| cell["figures"]["rate@db"]["mean"].as_f64();
+    let cells = results["cells"].as_array().expect("cells");
+    assert!(cells.iter().any(|cell| cell["a"] == "write" && rate(cell).is_some_and(|rate| rate > 0.0)));
+    assert!(
+        cells.iter().all(|cell| cell["a"] != "alone" || cell["db"] != "alone"),
+        "nothing was measured then"
+    );
+    assert_eq!(schemas(), "0");
+}
+
+#[test]
+fn three_domains_have_pairs_of_neighbours_and_a_network_and_a_copy_are_jobs() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let line = "-q interfere --triples --at host --at host --at host --jobs read --jobs net --jobs clone --repeats 2 --seconds 1 --rows 1000";
+    let results = done(home.path(), &words(&format!("{line} --json")));
+    let results: Value = serde_json::from_str(&results).expect("JSON");
+    let columns = results["matrices"][0]["places"].as_array().expect("places");
+    assert_eq!(columns.len(), 3, "{columns:#?}");
+    assert!(
+        results["matrices"][0].to_string().contains("b's net + c's clone"),
+        "{:#}",
+        results["matrices"][0]
+    );
+    assert_eq!((left(home.path(), "sandboxes"), left(home.path(), "scratch")), (0, 0), "a server stayed");
 }

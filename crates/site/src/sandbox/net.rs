@@ -14,6 +14,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,16 +32,23 @@ const TRIES: usize = 3;
 /// Without any data.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes a member away, and the bridge with the last one: of us, of the janitor and of `clean`.
+/// Takes a member away, and with the last one the bridge and the lock: of us, of the janitor and of `clean`. Who gets a lock whose file
+/// is removed meanwhile takes the new file's.
 pub(super) const REMOVE: &str = r#"
 PATH=$PATH:/usr/sbin:/sbin
 remove_net() {
-    (
-        flock -w 20 9
-        ip netns del "$1"
-        ip link del "$1"
-        [ -z "$(ls -A /sys/class/net/evk0/brif)" ] && ip link del evk0
-    ) 9>>/run/evenkeel-net 2>/dev/null
+    while :; do
+        (
+            flock -w 20 9
+            [ /proc/self/fd/9 -ef /run/evenkeel-net ] || exit 9
+            ip netns del "$1"
+            ip link del "$1"
+            [ -z "$(ls -A /sys/class/net/evk0/brif)" ] && ip link del evk0
+            [ -e /sys/class/net/evk0 ] || rm -f /run/evenkeel-net
+            exit 0
+        ) 9>>/run/evenkeel-net 2>/dev/null
+        [ $? = 9 ] || break
+    done
 }
 "#;
 
@@ -73,10 +81,14 @@ pub(super) fn check(net: Net) -> Result<(), SandboxError> {
 impl Network {
     pub(super) fn create(name: &str, net: Net) -> Result<Self, SandboxError> {
         let refuse = |reason: String| refused(net, reason);
-        let lock = File::create(LOCK).map_err(SandboxError::io("open", Path::new(LOCK)))?;
-        if !(0..20).any(|_| evenkeel_os::exclusive(&lock)) {
-            return Err(refuse(format!("another evenkeel holds {LOCK}")));
-        }
+        // Whoever held it may have removed the file.
+        let is_it = |lock: &File| Some(lock.metadata().ok()?.ino() == fs::metadata(LOCK).ok()?.ino());
+        let locked = || {
+            let lock = File::create(LOCK).ok()?;
+            (evenkeel_os::exclusive(&lock) && is_it(&lock)?).then_some(lock)
+        };
+        let lock = (0..20).find_map(|_| locked());
+        let lock = lock.ok_or_else(|| refuse(format!("another evenkeel holds {LOCK}")))?;
         // Dropped before the lock is wanted again, to remove what there is of it.
         let made = Self::make(name, net);
         drop(lock);
@@ -121,8 +133,12 @@ impl Network {
         Ipv4Addr::new(a, b, c, 1)
     }
 
+    pub(super) fn namespace(&self) -> PathBuf {
+        namespace(&self.name)
+    }
+
     pub(super) fn open(&self) -> Result<File, SandboxError> {
-        let path = namespace(&self.name);
+        let path = self.namespace();
         File::open(&path).map_err(SandboxError::io("open", &path))
     }
 

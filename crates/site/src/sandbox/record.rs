@@ -2,7 +2,7 @@
 
 use super::cgroup::Cgroup;
 use super::paths::{Paths, write_private};
-use super::{DiskLimit, Domain, SandboxError};
+use super::{Domain, SandboxError};
 use crate::server::{Address, Target, TlsMode};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process;
@@ -34,9 +34,6 @@ pub(super) struct Record {
     pub settings: BTreeMap<String, String>,
     #[serde(default)]
     pub domain: Domain,
-    /// Limits that were proved, and since which start of the machine.
-    #[serde(default)]
-    disk_proved: Vec<(String, DiskLimit)>,
     pub detached: bool,
     running: Option<Running>,
     pub groups: Vec<Cgroup>,
@@ -99,18 +96,6 @@ impl Record {
 
     pub(super) fn noted_pid(&self) -> Option<i32> {
         self.running.as_ref().map(|running| running.pid)
-    }
-
-    /// Whether the limit of the disk was proved since the machine was started.
-    pub(super) fn is_disk_proved(&self) -> bool {
-        self.disk_proved.contains(&(boot_id(), self.domain.disk))
-    }
-
-    /// The limit of the disk was proved just now.
-    pub(super) fn set_disk_proved(&mut self) {
-        let boot = boot_id();
-        self.disk_proved.retain(|(proved, _)| *proved == boot);
-        self.disk_proved.push((boot, self.domain.disk));
     }
 
     pub(super) fn target(&self, address: Address) -> Target {

@@ -1,9 +1,9 @@
 //! What the runs come to: slowdowns with their intervals, which of them are named, and why they are.
 
 use super::jobs::{ALONE, Job};
-use super::setting::{DOMAINS, PART, Setting};
+use super::setting::{PAIR, PART, Setting};
 use crate::format::{counted, significant};
-use crate::harness::{Cell, Judgement, Mark, Matrix, Number, Part, Plan, Run, cell, cells, doubts, of_runs};
+use crate::harness::{Cell, Judgement, Mark, Matrix, Number, Part, Plan, Run, cells, doubts, of_runs};
 use evenkeel_core::statistics::{Compared, Estimate, Ratio, first_over_others, holm};
 
 /// A slowdown below this is nobody's trouble, however sure.
@@ -17,12 +17,17 @@ const WAITS_MORE: f64 = 0.05;
 const DISK_MB_FROM: f64 = 0.1;
 const DISK_SLOWER: f64 = 1.2;
 
+/// A domain uses the network from so many Mbit/s on.
+const NET_MBIT_FROM: f64 = 10.0;
+
 /// A job in a domain.
 type Place<'a> = (usize, &'a str);
 
 struct Slowdown<'a> {
+    part: &'a Part,
     victim: Place<'a>,
-    neighbour: Place<'a>,
+    /// What there is in the other domains.
+    others: Vec<String>,
     compared: Compared,
     is_named: bool,
 }
@@ -32,9 +37,11 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let (cells, found) = (cells(plan, runs), slowdowns(part, runs));
     let named = worst_first(&found);
     let mut sentences: Vec<String> = named.iter().map(|one| one.words(&cells)).collect();
-    sentences.push(losses(runs));
+    sentences.push(losses(part, runs));
     let matrices =
-        (0..DOMAINS.len()).map(|domain| matrix(part, domain, &found)).chain([together(part, runs)]);
+        (0..part.factors.len()).map(|domain| matrix(part, domain, &found)).chain([together(part, runs)]);
+    let domains =
+        part.factors.iter().zip(&setting.domains).map(|(factor, site)| format!("{}: {site}", factor.name));
     Judgement {
         headline: headline(&named, &found),
         rule: format!(
@@ -42,8 +49,10 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
             counted(found.len(), "pair")
         ),
         setting: format!(
-            "a: {}; b: {}; {} s for each pair, seed {}",
-            setting.domains[0], setting.domains[1], setting.seconds, plan.seed
+            "{}; {} s for each pair, seed {}",
+            domains.collect::<Vec<_>>().join("; "),
+            setting.seconds,
+            plan.seed
         ),
         place: setting.place.known(),
         matrices: matrices.filter(|matrix| !matrix.rows.is_empty()).collect(),
@@ -78,7 +87,7 @@ impl Trouble {
     /// `a's read beside b's cpu`.
     pub fn words(&self) -> String {
         let (victim, job) = &self.victim;
-        format!("{}'s {job} beside {}'s {}", DOMAINS[*victim], DOMAINS[1 - victim], self.neighbour)
+        format!("{}'s {job} beside {}'s {}", PAIR[*victim], PAIR[1 - victim], self.neighbour)
     }
 }
 
@@ -88,10 +97,10 @@ pub fn troubles(plan: &Plan, runs: &[Run]) -> Vec<Trouble> {
     let (cells, found) = (cells(plan, runs), slowdowns(part, runs));
     let trouble = |one: &&Slowdown<'_>| {
         let seen = Seen::of(one, &cells);
-        let of_neighbour = |figure: &str| format!("{figure}@{}", DOMAINS[one.neighbour.0]);
+        let of_neighbour = |figure: &str| format!("{figure}@{}", PAIR[1 - one.victim.0]);
         Trouble {
             victim: (one.victim.0, one.victim.1.to_owned()),
-            neighbour: one.neighbour.1.to_owned(),
+            neighbour: one.others.concat(),
             ratio: one.compared.ratio.ratio,
             waits_for_disk: seen.waits_for_disk(),
             neighbour_mb_per_s: seen.beside.and_then(|cell| cell.mean(&of_neighbour("disk_mb_per_s"))),
@@ -103,45 +112,71 @@ pub fn troubles(plan: &Plan, runs: &[Run]) -> Vec<Trouble> {
 
 /// The jobs of a domain that do something.
 fn victims(part: &Part, domain: usize) -> impl Iterator<Item = &str> {
-    let levels = part.levels(DOMAINS[domain]).iter().map(|level| level.name.as_str());
+    let levels = part.factors[domain].levels.iter().map(|level| level.name.as_str());
     levels.filter(|name| Job::named(name).is_some_and(Job::is_busy))
 }
 
-/// What there is in the other domain, first of all no job.
-fn conditions(part: &Part, domain: usize) -> Vec<&str> {
-    let levels = part.levels(DOMAINS[1 - domain]).iter().map(|level| level.name.as_str());
-    [ALONE].into_iter().chain(levels.filter(|name| *name != ALONE)).collect()
+/// What there is in the other domains, first of all no job in any.
+fn conditions(part: &Part, domain: usize) -> Vec<Vec<String>> {
+    let mut others = part.clone();
+    others.factors.remove(domain);
+    others.combinations()
 }
 
-/// Levels of the run in which a domain has a job and the other one another.
-fn levels<'a>((domain, own): Place<'a>, other: &'a str) -> [&'a str; 2] {
-    if domain == 0 { [own, other] } else { [other, own] }
+fn is_alone(others: &[String]) -> bool {
+    others.iter().all(|level| level == ALONE)
 }
 
-fn rate(runs: &[Run], victim: Place<'_>, other: &str, repeat: u32) -> Option<f64> {
-    let wanted = levels(victim, other);
+/// Levels of the run in which a domain has a job and the others these.
+fn levels((domain, own): Place<'_>, others: &[String]) -> Vec<String> {
+    let mut all = others.to_vec();
+    all.insert(domain, own.to_owned());
+    all
+}
+
+/// Names of the domains beside one that have a job, each with its job.
+fn beside<'a>(
+    part: &'a Part,
+    domain: usize,
+    others: &'a [String],
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let names = part.factors.iter().enumerate().filter(move |(place, _)| *place != domain);
+    let all = names.map(|(_, factor)| factor.name.as_str()).zip(others.iter().map(String::as_str));
+    all.filter(|(_, job)| *job != ALONE)
+}
+
+/// Those in words.
+fn neighbours(part: &Part, domain: usize, others: &[String]) -> String {
+    beside(part, domain, others).map(|(name, job)| format!("{name}'s {job}")).collect::<Vec<_>>().join(" + ")
+}
+
+fn rate(part: &Part, runs: &[Run], victim: Place<'_>, others: &[String], repeat: u32) -> Option<f64> {
+    let wanted = levels(victim, others);
     let run = runs.iter().find(|run| run.part == PART && run.repeat == repeat && run.levels == wanted)?;
-    run.figure(&format!("rate@{}", DOMAINS[victim.0]))
+    run.figure(&format!("rate@{}", part.factors[victim.0].name))
 }
 
 fn slowdowns<'a>(part: &'a Part, runs: &[Run]) -> Vec<Slowdown<'a>> {
     let mut found = Vec::new();
-    for domain in 0..DOMAINS.len() {
+    for domain in 0..part.factors.len() {
         for victim in victims(part, domain).map(|job| (domain, job)) {
-            // A neighbour beside whom it never had a rate says nothing of the others.
-            let has_rate =
-                |other: &&str| (1..=part.repeats).any(|repeat| rate(runs, victim, other, repeat).is_some());
-            let conditions: Vec<&str> = conditions(part, domain).into_iter().filter(has_rate).collect();
-            if conditions.first() != Some(&ALONE) {
+            // Neighbours beside whom it never had a rate say nothing of the others.
+            let has_rate = |others: &Vec<String>| {
+                (1..=part.repeats).any(|repeat| rate(part, runs, victim, others, repeat).is_some())
+            };
+            let conditions: Vec<_> = conditions(part, domain).into_iter().filter(has_rate).collect();
+            if !conditions.first().is_some_and(|first| is_alone(first)) {
                 continue;
             }
-            let block = |repeat| conditions.iter().map(|other| rate(runs, victim, other, repeat)).collect();
+            let block =
+                |repeat| conditions.iter().map(|others| rate(part, runs, victim, others, repeat)).collect();
             let blocks: Vec<Vec<f64>> = (1..=part.repeats).filter_map(block).collect();
             let Some(all) = first_over_others(&blocks) else { continue };
-            let others = conditions[1..].iter().zip(all);
-            found.extend(others.map(|(other, compared)| Slowdown {
+            let others = conditions.into_iter().skip(1).zip(all);
+            found.extend(others.map(|(others, compared)| Slowdown {
+                part,
                 victim,
-                neighbour: (1 - domain, *other),
+                others,
                 compared,
                 is_named: false,
             }));
@@ -162,17 +197,18 @@ impl Slowdown<'_> {
             [] => "nothing that was watched says why".to_owned(),
             some => some.join(", "),
         };
-        let got = seen.own(seen.alone, "cpus").zip(seen.own(seen.beside, "cpus"));
-        let got = got.map_or_else(String::new, |(alone, beside)| {
+        let got = seen.own(seen.beside, "cpus").zip(seen.own(seen.alone, "cpus"));
+        let got = got.map_or_else(String::new, |(beside, alone)| {
             format!(" ({} CPUs instead of {})", significant(beside, 2), significant(alone, 2))
         });
         format!("{}: {why}{got}.", self.in_short())
     }
 
     fn in_short(&self) -> String {
-        let [(victim, job), (neighbour, other)] = [self.victim, self.neighbour];
-        let (victim, neighbour, ratio) = (DOMAINS[victim], DOMAINS[neighbour], within(&self.compared.ratio));
-        format!("{victim}'s {job} is {ratio} times slower beside {neighbour}'s {other}")
+        let (domain, job) = self.victim;
+        let (victim, ratio) = (&self.part.factors[domain].name, within(&self.compared.ratio));
+        let neighbours = neighbours(self.part, domain, &self.others);
+        format!("{victim}'s {job} is {ratio} times slower beside {neighbours}")
     }
 }
 
@@ -184,49 +220,66 @@ pub fn within(ratio: &Ratio) -> String {
     format!("{}{within}", significant(ratio.ratio, 2))
 }
 
-/// The runs of a victim without and with its neighbour.
+/// The runs of a victim without and with its neighbours.
 struct Seen<'a, 'b> {
-    victim: usize,
+    victim: &'b str,
+    neighbours: Vec<&'b str>,
     alone: Option<&'b Cell<'a>>,
     beside: Option<&'b Cell<'a>>,
 }
 
 impl<'a, 'b> Seen<'a, 'b> {
-    fn of(one: &Slowdown<'_>, cells: &'b [Cell<'a>]) -> Self {
-        let found = |other| cell(cells, PART, &levels(one.victim, other));
-        Self { victim: one.victim.0, alone: found(ALONE), beside: found(one.neighbour.1) }
+    fn of(one: &'b Slowdown<'_>, cells: &'b [Cell<'a>]) -> Self {
+        let found = |others: &[String]| {
+            let wanted = levels(one.victim, others);
+            cells.iter().find(|cell| cell.part.name == PART && cell.levels == wanted)
+        };
+        let neighbours = beside(one.part, one.victim.0, &one.others).map(|(name, _)| name);
+        Self {
+            victim: &one.part.factors[one.victim.0].name,
+            neighbours: neighbours.collect(),
+            alone: found(&vec![ALONE.to_owned(); one.others.len()]),
+            beside: found(&one.others),
+        }
     }
 
     /// A figure of the victim.
     fn own(&self, of: Option<&Cell<'_>>, figure: &str) -> Option<f64> {
-        of?.mean(&format!("{figure}@{}", DOMAINS[self.victim]))
+        of?.mean(&format!("{figure}@{}", self.victim))
+    }
+
+    /// Whether each neighbour has so much of a figure.
+    fn all(&self, figure: &str, least: f64) -> bool {
+        let mean = |name: &&str| self.beside?.mean(&format!("{figure}@{name}"));
+        self.neighbours.iter().all(|name| mean(name).is_some_and(|value| value >= least))
     }
 
     /// What was seen that makes the victim slow.
-    fn reasons(&self) -> Vec<&'static str> {
-        let other = |figure: &str| self.beside?.mean(&format!("{figure}@{}", DOMAINS[1 - self.victim]));
+    fn reasons(&self) -> Vec<String> {
+        let own = |figure: &str| self.own(self.beside, figure).unwrap_or(0.0);
+        let who = if self.neighbours.len() > 1 { "all" } else { "both" };
         let mut found = Vec::new();
-        let waits = self.own(self.beside, "waiting").unwrap_or(0.0);
+        let waits = own("waiting");
         if waits >= WAITS_FROM && waits >= WAITS_MORE + self.own(self.alone, "waiting").unwrap_or(0.0) {
-            let both = other("waiting").is_some_and(|waits| waits >= WAITS_FROM);
-            found.push(if both { "both wait for CPU" } else { "it waits for CPU" });
+            let all = self.all("waiting", WAITS_FROM);
+            found.push(if all { format!("{who} wait for CPU") } else { "it waits for CPU".to_owned() });
         }
         if self.waits_for_disk() {
-            found.push("both wait for the disk");
+            found.push(format!("{who} wait for the disk"));
+        }
+        if own("net_mbit") >= NET_MBIT_FROM && self.all("net_mbit", NET_MBIT_FROM) {
+            found.push(format!("{who} send over the same network"));
         }
         found
     }
 
     fn waits_for_disk(&self) -> bool {
-        let io_ms = |of: Option<&Cell<'_>>| of?.mean("disk_ms");
+        let io_ms = |of: Option<&Cell<'_>>| self.own(of, "disk_ms");
         let is_slower = io_ms(self.beside)
             .zip(io_ms(self.alone))
             .is_some_and(|(beside, alone)| beside >= DISK_SLOWER * alone);
-        let uses = |place: usize| {
-            let used = self.beside.and_then(|cell| cell.mean(&format!("disk_mb_per_s@{}", DOMAINS[place])));
-            used.is_some_and(|mb_per_s| mb_per_s >= DISK_MB_FROM)
-        };
-        is_slower && (0..DOMAINS.len()).all(uses)
+        let used = self.own(self.beside, "disk_mb_per_s").unwrap_or(0.0);
+        is_slower && used >= DISK_MB_FROM && self.all("disk_mb_per_s", DISK_MB_FROM)
     }
 }
 
@@ -246,33 +299,44 @@ fn headline(named: &[&Slowdown<'_>], found: &[Slowdown<'_>]) -> String {
     }
 }
 
-/// Errors of statements, and what was wrong with tables afterwards.
-fn losses(runs: &[Run]) -> String {
-    let sum = |figure: &str| -> f64 {
-        let of = DOMAINS.map(|name| format!("{figure}@{name}"));
-        runs.iter().flat_map(|run| of.iter().filter_map(|figure| run.figure(figure))).sum()
+/// Errors of statements, what was wrong with tables afterwards, and what the kernel's log had of trouble.
+fn losses(part: &Part, runs: &[Run]) -> String {
+    let of = |figure: &str| {
+        let names: Vec<String> =
+            part.factors.iter().map(|factor| format!("{figure}@{}", factor.name)).collect();
+        runs.iter().flat_map(move |run| names.iter().filter_map(|name| run.figure(name)).collect::<Vec<_>>())
     };
-    let (errors, faults) = (sum("errors"), sum("faults"));
+    let (errors, faults) = (of("errors").sum::<f64>(), of("faults").sum::<f64>());
+    let lines: Vec<f64> = runs.iter().filter_map(|run| run.figure("kernel_lines")).collect();
+    let log = match lines.iter().sum::<f64>() {
+        _ if lines.is_empty() => "it cannot be read here (that takes root)".to_owned(),
+        0.0 => "nothing".to_owned(),
+        some => format!("{} of trouble, see the doubts", counted(some as usize, "line")),
+    };
+    let log = format!("Kernel log: {log}.");
     if errors + faults == 0.0 {
-        return "No error and no loss: tables pass CHECK TABLE, no checksum changed, and no committed row is missing."
-            .to_owned();
+        return format!(
+            "No error and no loss: tables pass CHECK TABLE, no checksum changed, and no committed row is missing. {log}"
+        );
     }
-    let said = |run: &Run| DOMAINS.iter().find_map(|name| run.notes.get(&format!("error@{name}")).cloned());
+    let said = |run: &Run| {
+        part.factors.iter().find_map(|factor| run.notes.get(&format!("error@{}", factor.name)).cloned())
+    };
     let first = runs.iter().find_map(|run| Some((Run::name(&run.part, &run.levels, run.repeat), said(run)?)));
     let first = first.map_or_else(String::new, |(run, text)| format!("; the first one in {run}: {text}"));
     format!(
-        "{} and {}{first}.",
+        "{} and {}{first}. {log}",
         counted(errors as usize, "error"),
         counted(faults as usize, "fault of a table")
     )
 }
 
-/// How much slower the jobs of a domain are beside those of the other one.
+/// How much slower the jobs of a domain are beside those of the others.
 fn matrix(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matrix {
-    let (own, other) = (DOMAINS[domain], DOMAINS[1 - domain]);
+    let own = &part.factors[domain].name;
     let columns = &conditions(part, domain)[1..];
-    let place = |job: &str, column: &str| {
-        let one = found.iter().find(|one| one.victim == (domain, job) && one.neighbour.1 == column)?;
+    let place = |job: &str, column: &Vec<String>| {
+        let one = found.iter().find(|one| one.victim == (domain, job) && one.others == *column)?;
         let Ratio { ratio, interval, .. } = one.compared.ratio;
         let number = Number { name: "slowdown".to_owned(), value: ratio, interval };
         Some(Mark { number, is_strong: one.is_named })
@@ -284,29 +348,38 @@ fn matrix(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matrix {
         title: format!("times slower in {own}"),
         words: "Rows are victims, columns their neighbours, with 95 % intervals. The darker the slower; a frame marks what is named.",
         fine: Some(1.0),
-        columns: columns.iter().map(|job| format!("{other}'s {job}")).collect(),
+        columns: columns.iter().map(|others| neighbours(part, domain, others)).collect(),
         rows: victims(part, domain).map(row).collect(),
     }
 }
 
-/// What both jobs do together, of what each does alone: 2 where neither minds the other, 1 where they take turns.
+/// What the first domain's jobs and their neighbours do together, of what each does alone: as many as they are where nobody minds the
+/// others, 1 where they take turns.
 fn together(part: &Part, runs: &[Run]) -> Matrix {
-    let place = |one: &str, other: &str| {
-        let share = |place, beside: &str, repeat| {
-            Some(rate(runs, place, beside, repeat)? / rate(runs, place, ALONE, repeat)?)
+    let is_busy = |name: &String| name == ALONE || Job::named(name).is_some_and(Job::is_busy);
+    let columns: Vec<Vec<String>> =
+        conditions(part, 0).into_iter().skip(1).filter(|others| others.iter().all(is_busy)).collect();
+    let place = |job: &str, others: &[String]| {
+        let all = levels((0, job), others);
+        let share = |domain: usize, repeat| {
+            let (mut others, alone) = (all.clone(), vec![ALONE.to_owned(); all.len() - 1]);
+            let victim = others.remove(domain);
+            let rate = |others: &[String]| rate(part, runs, (domain, &victim), others, repeat);
+            if victim == ALONE { Some(0.0) } else { Some(rate(&others)? / rate(&alone)?) }
         };
-        let sum = |repeat| Some(share((0, one), other, repeat)? + share((1, other), one, repeat)?);
+        let sum = |repeat| (0..all.len()).map(|domain| share(domain, repeat)).sum::<Option<f64>>();
         let sums: Vec<f64> = (1..=part.repeats).filter_map(sum).collect();
         Some(Mark { number: Number::mean("together", &Estimate::of(&sums)?), is_strong: false })
     };
-    let columns: Vec<&str> = victims(part, 1).collect();
-    let row = |job: &str| (format!("a's {job}"), columns.iter().map(|other| place(job, other)).collect());
+    let own = &part.factors[0].name;
+    let row =
+        |job: &str| (format!("{own}'s {job}"), columns.iter().map(|others| place(job, others)).collect());
     Matrix {
         part: PART.to_owned(),
-        title: "both together, of what each does alone".to_owned(),
-        words: "2 where neither minds the other, 1 where they take turns.",
+        title: "together, of what each does alone".to_owned(),
+        words: "As many as there are jobs where none minds the others, 1 where they take turns.",
         fine: None,
-        columns: columns.iter().map(|job| format!("b's {job}")).collect(),
+        columns: columns.iter().map(|others| neighbours(part, 0, others)).collect(),
         rows: if columns.is_empty() { Vec::new() } else { victims(part, 0).map(row).collect() },
     }
 }

@@ -1,23 +1,27 @@
-//! Who slows whom down: jobs in two domains, each alone and beside each job of the other one.
+//! Who slows whom down: jobs in two domains or three, each alone and beside the jobs of the others.
 //!
-//! `setting` is what it is made by, `jobs` are the jobs and `tables` what they work on, `pair` makes a run, `judge` says what the runs
-//! come to, and `remedy` what helps. Alone and beside are levels of the same part, so that every block has each once and drift meets
-//! all of them.
+//! `setting` is what it is made by, `jobs` are the jobs, `process` those without a server, and `tables` what they work on; `side` is a
+//! domain that is up, `pair` makes a run and `watch` sees it, `judge` says what the runs come to, and `remedy` what helps. Alone and
+//! beside are levels of the same part, so that every block has each once and drift meets all of them.
 
 pub mod jobs;
 mod judge;
 mod pair;
+mod process;
 pub mod remedy;
+mod schema;
 mod setting;
+mod side;
 pub mod tables;
+mod watch;
 
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run};
 use crate::published::{At, AtWork, Bed, PublishedError, Result, not_running};
 use jobs::{ALONE, Job};
 pub use judge::judge;
-use pair::Side;
 use remedy::Trial;
-pub use setting::{DOMAINS, PART, Setting, parts};
+pub use setting::{PART, Setting, Site, names, parts};
+use side::Side;
 
 pub const NAME: &str = "interfere";
 /// Beside its window a run takes so long for warm-up, connections and checks.
@@ -25,10 +29,10 @@ const AROUND_S: f64 = 0.8;
 
 pub type Interfere<'a> = AtWork<'a, Beside>;
 
-/// Both servers, and what is changed where a remedy is tried.
+/// The domains, and what is changed where a remedy is tried.
 pub struct Beside {
     /// `None` while there are none, and where the domains of a remedy cannot be put up.
-    sides: Option<[Side; 2]>,
+    sides: Option<Vec<Side>>,
     trial: Option<Trial>,
     refused: Option<String>,
 }
@@ -42,8 +46,10 @@ impl Bed for Beside {
         Figure::plain("disk_mb_per_s", ["disk", "MB/s"]),
         Figure::plain("errors", ["errors", ""]),
         Figure::plain("faults", ["faults", ""]),
+        Figure::plain("net_mbit", ["network", "Mbit/s"]),
         Figure::plain("disk_ms", ["an I/O", "ms"]),
         Figure::plain("disk_percent", ["disk busy", "%"]),
+        Figure::plain("kernel_lines", ["kernel", "log"]),
         Figure::plain("steal_percent", ["steal", "%"]),
         Figure::plain("other_load_percent", ["other CPU", "%"]),
     ];
@@ -58,7 +64,8 @@ impl Bed for Beside {
         // They have the same names.
         self.sides = None;
         tell(Event::Step(format!("trying a remedy: {}", trial.words)));
-        let setting = Setting { domains: trial.domains.clone(), ..at.setting.clone() };
+        let setting =
+            Setting { domains: trial.domains.clone().map(Site::Private).to_vec(), ..at.setting.clone() };
         let changed = At { workplace: at.workplace, plan: at.plan.clone(), setting };
         match up(&changed, tell) {
             Err(error) if !at.workplace.stop.is_set() => self.refused = Some(error.to_string()),
@@ -83,7 +90,7 @@ impl Bed for Beside {
     fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
         if let Some(trial) = self.trial.as_ref().filter(|_| remedy::is_remedy(order.part)) {
             let run = match &self.sides {
-                Some(sides) => pair::side_by_side(at, sides, trial.jobs(order), order)?,
+                Some(sides) => pair::side_by_side(at, sides, &trial.jobs(order), order)?,
                 None => Some(Run::default()),
             };
             return Ok(run.map(|mut run| {
@@ -95,11 +102,12 @@ impl Bed for Beside {
             return Ok(Some(Run::default()));
         }
         let sides = self.sides.as_ref().ok_or_else(not_running)?;
-        let job = |name: &str| match Job::named(order.level(name)) {
-            None if order.level(name) != ALONE => Err(PublishedError::unreadable("job")),
+        let job = |side: &Side| match Job::named(order.level(&side.name)) {
+            None if order.level(&side.name) != ALONE => Err(PublishedError::unreadable("job")),
             job => Ok(job.filter(|job| job.is_busy())),
         };
-        pair::side_by_side(at, sides, [job(DOMAINS[0])?, job(DOMAINS[1])?], order)
+        let jobs = sides.iter().map(job).collect::<Result<Vec<_>>>()?;
+        pair::side_by_side(at, sides, &jobs, order)
     }
 
     fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
@@ -107,8 +115,8 @@ impl Bed for Beside {
     }
 }
 
-fn up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<[Side; 2]> {
-    Ok([Side::up(at, 0, tell)?, Side::up(at, 1, tell)?])
+fn up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Vec<Side>> {
+    (0..at.setting.domains.len()).map(|number| Side::up(at, number, tell)).collect()
 }
 
 /// Before any server starts.

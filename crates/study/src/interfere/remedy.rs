@@ -3,7 +3,7 @@
 
 use super::jobs::{ALONE, Job};
 use super::judge::{NAMED_FROM, Trouble, troubles, within};
-use super::setting::{DOMAINS, PART, Setting};
+use super::setting::{PAIR, PART, Setting, Site};
 use crate::format::{counted, significant};
 use crate::harness::{Factor, Judgement, Mark, Matrix, Number, Order, Part, Plan, Run};
 use evenkeel_core::statistics::{Estimate, Ratio, first_over_others, unpaired_ratio};
@@ -74,9 +74,11 @@ impl Trial {
         let (victim, job) = &trouble.victim;
         let (own, other) = (Job::named(job)?, Job::named(&trouble.neighbour)?);
         let machine = CpuOf::Host.cpus().unwrap_or_default();
-        let domains = at_hand(&trouble, &setting.domains, &machine).into_iter().nth(step)?;
+        let [Site::Private(a), Site::Private(b)] = &setting.domains[..] else { return None };
+        let before = [a.clone(), b.clone()];
+        let domains = at_hand(&trouble, &before, &machine).into_iter().nth(step)?;
         Some(Self {
-            words: changes(&setting.domains, &domains),
+            words: changes(&before, &domains),
             domains,
             jobs: if *victim == 0 { [own, other] } else { [other, own] },
             neighbour: 1 - victim,
@@ -170,9 +172,9 @@ fn changes(before: &[Domain; 2], after: &[Domain; 2]) -> String {
         let old = before[place].parts();
         let new = after[place].parts().into_iter().filter(|part| !old.contains(part));
         let words: Vec<String> = new.map(|(key, value)| format!("{key}={value}")).collect();
-        (!words.is_empty()).then(|| format!("{} at {}", DOMAINS[place], words.join(",")))
+        (!words.is_empty()).then(|| format!("{} at {}", PAIR[place], words.join(",")))
     };
-    (0..DOMAINS.len()).filter_map(of).collect::<Vec<_>>().join(" and ")
+    (0..PAIR.len()).filter_map(of).collect::<Vec<_>>().join(" and ")
 }
 
 /// What a remedy came to.
@@ -192,7 +194,7 @@ impl Outcome {
         let note = |name: &str| own.iter().find_map(|run| run.notes.get(name).cloned());
         let rate = |place: usize, level: &str, repeat| {
             let run = own.iter().find(|run| run.repeat == repeat && run.levels == [level])?;
-            run.figure(&format!("rate@{}", DOMAINS[place]))
+            run.figure(&format!("rate@{}", PAIR[place]))
         };
         let repeats = own.iter().map(|run| run.repeat).max().unwrap_or(0);
         let victim = trouble.victim.0;
@@ -213,13 +215,13 @@ impl Outcome {
     }
 
     fn words(&self, trouble: &Trouble) -> String {
-        let (victim, job) = (DOMAINS[trouble.victim.0], &trouble.victim.1);
+        let (victim, job) = (PAIR[trouble.victim.0], &trouble.victim.1);
         let remedy = &self.remedy;
         let Some(slowdown) = &self.slowdown else {
             let why = self.refused.as_deref().unwrap_or("no rate was measured");
             return format!("{remedy} cannot be tried for {}: {why}.", trouble.words());
         };
-        let (neighbour, other) = (DOMAINS[1 - trouble.victim.0], &trouble.neighbour);
+        let (neighbour, other) = (PAIR[1 - trouble.victim.0], &trouble.neighbour);
         let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
             format!("; {neighbour}'s {other} then does {} of what it did", significant(cost.ratio, 2))
         });

@@ -1,41 +1,81 @@
-//! What an `interfere` is made by: two domains and the jobs in each.
+//! What an `interfere` is made by: two domains or three, and the jobs in each.
 
 use super::jobs::{ALONE, Job};
 use crate::harness::{Factor, Part};
 use crate::published::{MachineRecord, Number, Numbers};
 use evenkeel_site::sandbox::Domain;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 pub const PART: &str = "pairs";
-/// The domains by name.
-pub const DOMAINS: [&str; 2] = ["a", "b"];
+/// Names of domains with a private server.
+const NAMES: [&str; 3] = ["a", "b", "c"];
+/// Those of the two that remedies are tried with.
+pub const PAIR: [&str; 2] = ["a", "b"];
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Setting {
-    pub domains: [Domain; 2],
+    /// Where jobs run, in the order of the plan's factors.
+    pub domains: Vec<Site>,
+    /// The schema of the jobs on servers of the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch: Option<String>,
     /// Rows of the table that is read.
     pub rows: u64,
-    /// How long both jobs are watched.
+    /// How long all jobs are watched.
     pub seconds: f64,
     pub place: MachineRecord,
 }
 
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![Number::new("rows", self.rows as f64, 500.0, 1e9), Number::measured_s("seconds", self.seconds)]
+/// A place for jobs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Site {
+    /// With a private server.
+    Private(Domain),
+    /// A server of the user's, anywhere.
+    Server { name: String, url: String, sense_with: Option<String> },
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Private(domain) => domain.fmt(f),
+            Self::Server { url, .. } => f.write_str(url),
+        }
     }
 }
 
-/// The runs of these jobs of each domain.
-pub fn parts(jobs: &[Vec<&'static Job>; 2], repeats: u32) -> Vec<Part> {
-    let factor = |(name, jobs): (&str, &Vec<&'static Job>)| {
-        let levels = [(ALONE, "no job")].into_iter().chain(jobs.iter().map(|job| (job.name, job.about)));
-        let mut factor = Factor::named(name, levels);
-        // The names say enough in tables; what each does stands in the guide.
-        factor.levels.iter_mut().for_each(|level| level.title.clear());
-        factor
+impl Numbers for Setting {
+    fn numbers(&self) -> Vec<Number> {
+        vec![
+            Number::new("rows", self.rows as f64, 500.0, 1e9),
+            Number::measured_s("seconds", self.seconds),
+            Number::new("domains", self.domains.len() as f64, 2.0, NAMES.len() as f64),
+        ]
+    }
+}
+
+/// Names of domains: private ones are `a`, `b` and `c`.
+pub fn names(domains: &[Site]) -> Vec<String> {
+    let mut letters = NAMES.iter();
+    let name = |site: &Site| match site {
+        Site::Private(_) => letters.next().map_or_else(String::new, |letter| (*letter).to_owned()),
+        Site::Server { name, .. } => name.clone(),
     };
-    let about = "Each job in its domain, while the other domain has no job, and beside each job there.";
-    let factors = DOMAINS.into_iter().zip(jobs).map(factor).collect();
+    domains.iter().map(name).collect()
+}
+
+/// The runs of these jobs in the domains of these names.
+pub fn parts(names: &[String], jobs: &[Vec<&'static Job>], repeats: u32) -> Vec<Part> {
+    // The names say enough in tables; what each does stands in the guide.
+    let factor = |(name, jobs): (&String, &Vec<&'static Job>)| {
+        Factor::named(
+            name,
+            [ALONE].into_iter().chain(jobs.iter().map(|job| job.name)).map(|level| (level, "")),
+        )
+    };
+    let about = "Each job in its domain, while the others have no job, and beside each job there.";
+    let factors = names.iter().zip(jobs).map(factor).collect();
     vec![Part::new(PART, "who slows whom down", about, factors, repeats)]
 }

@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub const TAG: &str = "tag";
 pub const LOADED: &str = "loaded";
 pub const WRITTEN: &str = "written";
+/// By its comment a table is known as ours.
+pub const COMMENT: &str = "made by evenkeel interfere";
 
 /// Ranges over several columns, a group, a sort; none can use an index alone.
 pub const SELECTS: [&str; 5] = [
@@ -113,11 +115,12 @@ pub fn fill(
 
 /// Makes all tables and fills the one that is read; its checksum.
 pub fn make(control: &mut Control, rows: u64, seed: Seed, goes_on: &dyn Fn() -> bool) -> Result<String> {
+    let made = format!("ENGINE=InnoDB COMMENT='{COMMENT}'");
     for table in [TAG, LOADED] {
-        control.exec(&create(table))?;
+        control.exec(&format!("{} COMMENT='{COMMENT}'", create(table)))?;
     }
     control.exec(&format!(
-        "CREATE TABLE {WRITTEN} (id INT AUTO_INCREMENT PRIMARY KEY, run INT NOT NULL, value DOUBLE NOT NULL, KEY (run)) ENGINE=InnoDB"
+        "CREATE TABLE {WRITTEN} (id INT AUTO_INCREMENT PRIMARY KEY, run INT NOT NULL, value DOUBLE NOT NULL, KEY (run)) {made}"
     ))?;
     fill(control, TAG, rows, &blocks(seed, rows, BLOCK_ROWS), goes_on)?;
     control.query(&format!("ANALYZE TABLE {TAG}"))?;

@@ -2,12 +2,12 @@
 //! that starts or ends.
 
 use super::Sandbox;
-use crate::sandbox::{Cgroup, DiskLimit, Domain, Events, SandboxError, SandboxEvent, proof};
+use crate::sandbox::{Cgroup, DiskLimit, Domain, Events, SandboxError, proof};
 use crate::server::{Address, Target};
 use evenkeel_sense::cpu::CpuOf;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Sandbox {
     pub fn name(&self) -> &str {
@@ -45,6 +45,11 @@ impl Sandbox {
         self.record.target(Address::Tcp { host: self.bind().to_string(), port: self.record.port })
     }
 
+    /// Its network namespace and the machine's address seen from there; `None` where it has no network of its own.
+    pub fn network(&self) -> Option<(PathBuf, Ipv4Addr)> {
+        self.network.as_ref().map(|network| (network.namespace(), network.of_machine()))
+    }
+
     /// Where it listens.
     pub(super) fn bind(&self) -> Ipv4Addr {
         self.network.as_ref().map_or(Ipv4Addr::LOCALHOST, |network| network.address)
@@ -76,16 +81,15 @@ impl Sandbox {
         &self.record.settings
     }
 
-    /// Tries the limit of the disk before the first server runs under it, once since the start of the machine.
+    /// Tries the limit of the disk before a server runs under it.
     pub(super) fn prove_disk(&mut self, events: Events<'_>) -> Result<(), SandboxError> {
-        let limit = self.record.domain.disk;
-        if limit.is_none() || self.record.is_disk_proved() {
+        let (limit, data) = (self.record.domain.disk, self.paths.data());
+        if limit.is_none() {
             return Ok(());
         }
-        let found = proof::prove_disk(self.groups.groups(), &self.paths.around_data(), limit)?;
-        events(SandboxEvent::Note(format!("disk limited to {limit}: {found}")));
-        self.record.set_disk_proved();
-        self.record.save(&self.paths)
+        let words = format!("{limit} on the disk of {}", data.display());
+        let folder = self.paths.around_data();
+        proof::once(&words, events, || proof::prove_disk(self.groups.groups(), &folder, limit))
     }
 
     /// Sets a limit for the running server, where one was asked for.

@@ -1,4 +1,4 @@
-//! CPUs, quota and weight, by processes that spin. What the hypervisor takes from them is no CPU time of theirs.
+//! Quota and weight, by processes that spin. What the hypervisor takes from them is no CPU time of theirs.
 
 use super::{Inside, NEAR, Probe, refused, untried};
 use crate::sandbox::cgroup::Groups;
@@ -47,18 +47,6 @@ impl Spun {
 }
 
 impl Inside<'_> {
-    pub(super) fn prove_cpus(&self, cpus: &CpuSet) -> Result<String, SandboxError> {
-        let what = format!("CPUs to {cpus}");
-        let probe = self.start(&["sleep", "60"], None).map_err(untried(&what))?;
-        match CpuOf::Process(probe.0.id()).cpus() {
-            Some(found) if found == *cpus => Ok(format!("a process inside has CPUs {found}")),
-            found => {
-                let found = found.unwrap_or_default();
-                Err(refused(&what, format!("it has no effect: a process inside may run on CPUs {found}")))
-            }
-        }
-    }
-
     pub(super) fn prove_quota(&self, quota: f64) -> Result<String, SandboxError> {
         let what = format!("CPU time to {}%", quota * 100.0);
         let mut last = String::new();

@@ -39,16 +39,11 @@ pub(super) fn once(
     Ok(())
 }
 
-/// Proves the limits of CPUs, CPU time and memory in groups that nobody is in yet.
+/// Proves the limits of CPU time and memory in groups that nobody is in yet.
 pub(super) fn prove(groups: &Groups, domain: &Domain, events: Events<'_>) -> Result<(), SandboxError> {
     let inside = Inside { groups, cpus: domain.cpus.as_ref() };
     let of = |domain: &Domain| domain.to_string();
     let cpus = Domain { cpus: domain.cpus.clone(), ..Domain::default() };
-    if let Some(cpus) = &domain.cpus {
-        once(&of(&Domain { cpus: Some(cpus.clone()), ..Domain::default() }), events, || {
-            inside.prove_cpus(cpus)
-        })?;
-    }
     if let Some(quota) = domain.quota {
         once(&of(&Domain { quota: Some(quota), ..cpus.clone() }), events, || inside.prove_quota(quota))?;
     }

@@ -3,15 +3,16 @@
 use super::*;
 use crate::interfere::NAME;
 use crate::interfere::jobs::JOBS;
-use crate::interfere::parts;
+use crate::interfere::{Site, parts};
 use evenkeel_core::random::{Random, Seed};
 
 const REPEATS: u32 = 3;
+const DOMAINS: [&str; 2] = ["a", "b"];
 
 /// Runs in which the job of a domain beside another one is so many times slower, with two percent of noise.
 fn made(jobs: [&[&str]; 2], seed: u64, slower: impl Fn(Place<'_>, &str) -> f64) -> (Plan, Vec<Run>) {
     let known = |names: &[&str]| names.iter().map(|name| Job::named(name).unwrap()).collect();
-    let parts = parts(&jobs.map(known), REPEATS);
+    let parts = parts(&DOMAINS.map(str::to_owned), &jobs.map(known), REPEATS);
     let mut random = Random::new(Seed(seed));
     let mut runs = Vec::new();
     for (levels, repeat) in parts[0].order(1) {
@@ -31,8 +32,8 @@ fn made(jobs: [&[&str]; 2], seed: u64, slower: impl Fn(Place<'_>, &str) -> f64) 
 }
 
 fn setting() -> Setting {
-    let domains = ["cpus=0", "host"].map(|text| text.parse().unwrap());
-    Setting { domains, rows: 500, seconds: 2.0, place: Default::default() }
+    let domains = ["cpus=0", "host"].map(|text| Site::Private(text.parse().unwrap())).to_vec();
+    Setting { domains, scratch: None, rows: 500, seconds: 2.0, place: Default::default() }
 }
 
 fn texts((plan, runs): &(Plan, Vec<Run>)) -> (String, Vec<String>) {
@@ -92,8 +93,8 @@ fn both_that_wait_for_the_disk_are_told_apart_from_those_that_wait_for_nothing_t
     let mut why = |disk_ms: f64| {
         for run in &mut runs {
             let both = !run.levels.iter().any(|level| level == ALONE);
-            run.set("disk_ms", if both { disk_ms } else { 1.0 });
             for name in DOMAINS {
+                run.set(&format!("disk_ms@{name}"), if both { disk_ms } else { 1.0 });
                 run.set(&format!("waiting@{name}"), 0.0);
                 run.set(&format!("disk_mb_per_s@{name}"), 3.0);
             }

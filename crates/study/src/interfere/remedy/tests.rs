@@ -48,14 +48,14 @@ fn who_waits_for_the_disk_gets_a_neighbour_with_a_limit_on_it() {
 }
 
 fn setting() -> Setting {
-    let domains = ["cpus=0"; 2].map(|text| text.parse().unwrap());
-    Setting { domains, rows: 500, seconds: 2.0, place: Default::default() }
+    let domains = ["cpus=0"; 2].map(|text| Site::Private(text.parse().unwrap())).to_vec();
+    Setting { domains, scratch: None, rows: 500, seconds: 2.0, place: Default::default() }
 }
 
 /// Pairs in which a's select is half as fast beside b's cpu, and remedies by part with how much slower it is then, and what the neighbour does.
 fn made(remedies: &[(&str, f64, f64)]) -> (Plan, Vec<Run>) {
     let jobs = [["select"], ["cpu"]].map(|names| names.map(|name| Job::named(name).unwrap()).to_vec());
-    let mut all = pairs(&jobs, REPEATS);
+    let mut all = pairs(&PAIR.map(str::to_owned), &jobs, REPEATS);
     all.extend(parts(REPEATS));
     let mut random = Random::new(Seed(7));
     let mut noisy = |value: f64| value * (0.02 * random.normal()).exp();

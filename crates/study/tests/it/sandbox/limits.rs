@@ -83,7 +83,7 @@ fn the_disk_is_held_back_while_the_server_is_up_or_the_limit_is_refused() {
         Err(error @ SandboxError::Limit { .. }) => return left_out(error),
         Err(error) => panic!("{error}"),
     };
-    assert!(notes.iter().any(|note| note.contains("disk limited to 300 I/Os per second: ")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("300 I/Os per second on the disk of")), "{notes:?}");
     let groups = sandbox.cgroups().to_vec();
     let is_for_disks = |held: &String| held == "blkio" || held == "io";
     let group = groups.iter().find(|group| group.controllers.iter().any(is_for_disks)).unwrap();
@@ -97,7 +97,7 @@ fn the_disk_is_held_back_while_the_server_is_up_or_the_limit_is_refused() {
     let mut again = Vec::new();
     let sandbox =
         Sandbox::up(&limited, &Stop::default(), &mut |event| again.push(format!("{event:?}"))).unwrap();
-    assert!(again.iter().all(|note| !note.contains("disk limited")), "{again:?}");
+    assert!(again.iter().all(|note| !note.contains("on the disk of")), "{again:?}");
     drop(sandbox);
 }
 

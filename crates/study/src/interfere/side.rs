@@ -1,0 +1,162 @@
+//! A domain that is up: its server with the tables of all jobs, and where its processes run.
+
+use super::jobs::{CLONE, Client, Copier, Job, Worker};
+use super::process::Place;
+use super::schema::Schema;
+use super::setting::{PART, Setting, Site, names};
+use super::tables::{self, Block};
+use crate::harness::{Event, Notify};
+use crate::published::{At, PrivateServer, Result, While};
+use evenkeel_core::random::Seed;
+use evenkeel_os::Stop;
+use evenkeel_sense::CpuOf;
+use evenkeel_sense::disk::Device;
+use evenkeel_site::copy::Snapshot;
+use evenkeel_site::elsewhere::Elsewhere;
+use evenkeel_site::sandbox::{Domain, SandboxSpec};
+use evenkeel_site::server::{Control, Local, Target};
+
+/// The buffer pool has this part of a domain's memory.
+const POOL_PART: u64 = 2;
+
+pub struct Side {
+    pub name: String,
+    server: Server,
+    target: Target,
+    pub place: Place,
+    /// Its clients run on its CPUs.
+    pub has_own_cpus: bool,
+    /// The disk that holds its data; `None` where it is none, or not seen from here.
+    pub disk: Option<Device>,
+    /// Of the table that is only read.
+    pub checksum: String,
+}
+
+enum Server {
+    Private(PrivateServer),
+    /// One of the user's, with its process where that is on this machine.
+    Theirs {
+        pid: Option<u32>,
+        far: Option<Elsewhere>,
+        _schema: Schema,
+    },
+}
+
+impl Side {
+    pub fn up(at: &At<'_, Setting>, number: usize, tell: Notify<'_>) -> Result<Self> {
+        let name = names(&at.setting.domains).swap_remove(number);
+        tell(Event::Step(format!("preparing domain {name}, with {} rows", at.setting.rows)));
+        let mut side = match &at.setting.domains[number] {
+            Site::Private(domain) => Self::private(at, name, domain)?,
+            Site::Server { url, sense_with, .. } => Self::theirs(at, name, url, sense_with.as_deref())?,
+        };
+        let stop = at.workplace.stop;
+        let mut control = side.control(stop)?;
+        side.checksum = tables::make(&mut control, at.setting.rows, Seed(at.plan.seed), &|| !stop.is_set())?;
+        let part = at.plan.part(PART);
+        let clones = part.is_some_and(|part| part.levels(&side.name).iter().any(|level| level.name == CLONE));
+        if let Server::Private(server) = &mut side.server
+            && clones
+        {
+            server.sandbox.pause(&mut |_| {})?;
+            let copier = copier(&side.place);
+            Snapshot::take(&side.place.folder.join("data"), &copier.from).doing(|| "copying the data")?;
+            server.restart([], stop)?;
+            // Fills the buffer pool again.
+            tables::checksum(&mut side.control(stop)?)?;
+        }
+        Ok(side)
+    }
+
+    fn private(at: &At<'_, Setting>, name: String, domain: &Domain) -> Result<Self> {
+        let pool = |memory: u64| ("innodb_buffer_pool_size".to_owned(), (memory / POOL_PART).to_string());
+        let spec = SandboxSpec {
+            name: format!("{}-{name}", at.plan.private_name()),
+            home: at.workplace.home.to_owned(),
+            settings: domain.memory.map(pool).into_iter().collect(),
+            domain: domain.clone(),
+            ..SandboxSpec::default()
+        };
+        let server = PrivateServer::up(&at.workplace, &spec)?;
+        let target = server.emptied("interfere", at.workplace.stop)?;
+        // A file disk has them behind a link.
+        let data =
+            server.sandbox.dir().join("data").canonicalize().doing(|| "looking for the data directory")?;
+        let place = Place {
+            groups: server.sandbox.cgroups().to_vec(),
+            cpus: domain.cpus.clone().or_else(|| CpuOf::Host.cpus()).unwrap_or_default(),
+            folder: data.parent().unwrap_or(&data).to_owned(),
+            network: server.sandbox.network(),
+        };
+        let (has_own_cpus, disk) = (domain.cpus.is_some(), Device::of_path(&place.folder));
+        let server = Server::Private(server);
+        Ok(Self { name, server, target, place, has_own_cpus, disk, checksum: String::new() })
+    }
+
+    fn theirs(at: &At<'_, Setting>, name: String, url: &str, sense_with: Option<&str>) -> Result<Self> {
+        let stop = at.workplace.stop;
+        let schema = at.setting.scratch.as_deref().unwrap_or_default();
+        let target = Target { database: Some(schema.to_owned()), ..Target::parse(url)? };
+        let schema = Schema::make(&target, schema, stop)?;
+        let far = sense_with.map(Elsewhere::command);
+        if let Some(far) = &far {
+            far.start(stop).doing(|| format!("looking at the machine of server {name}"))?;
+        }
+        let local = Local::of(&mut Control::connect_until(&target, stop)?).filter(|_| far.is_none());
+        let disk = local.as_ref().and_then(|local| Device::of_path(&local.data_dir));
+        let server = Server::Theirs { pid: local.map(|local| local.pid), far, _schema: schema };
+        let (place, checksum) = (Place::default(), String::new());
+        Ok(Self { name, server, target, place, has_own_cpus: false, disk, checksum })
+    }
+
+    pub fn control(&self, stop: &Stop) -> Result<Control> {
+        Ok(Control::connect_until(&self.target, stop)?)
+    }
+
+    /// Its server's process, where that is on this machine; the error says how a private one ended.
+    pub fn pid(&self) -> Result<Option<u32>> {
+        match &self.server {
+            Server::Private(server) => server.pid().map(Some),
+            Server::Theirs { pid, .. } => Ok(*pid),
+        }
+    }
+
+    /// What sees its machine, where that is another one.
+    pub fn far(&self) -> Option<&Elsewhere> {
+        match &self.server {
+            Server::Theirs { far, .. } => far.as_ref(),
+            Server::Private(_) => None,
+        }
+    }
+
+    /// Who does a job in a thread of ours.
+    pub fn worker(&self, job: &'static Job, at: &At<'_, Setting>, seed: Seed) -> Result<Option<Worker>> {
+        if job.name == CLONE {
+            return Ok(Some(Worker::Copier(copier(&self.place))));
+        }
+        if !job.is_client() {
+            return Ok(None);
+        }
+        let (block, stop) = (Block::of(Seed(at.plan.seed)), at.workplace.stop);
+        let client = Client::connect(job, &self.target, block, at.setting.rows, seed, stop)?;
+        Ok(Some(Worker::Client(Box::new(client))))
+    }
+
+    /// Whether a line of the kernel's log speaks of it: of its process, its disk in a file, or a control group of it.
+    pub fn is_meant(&self, line: &str, pids: &[u32]) -> bool {
+        let is_own = |word: &str| {
+            word.parse().is_ok_and(|number| pids.contains(&number))
+                || self.disk.as_ref().is_some_and(|disk| disk.name == word && word.starts_with("loop"))
+        };
+        let group = |group: &evenkeel_site::sandbox::Cgroup| {
+            group.path.file_name().is_some_and(|name| line.contains(&*name.to_string_lossy()))
+        };
+        line.split(|letter: char| !letter.is_alphanumeric()).any(is_own)
+            || self.place.groups.iter().any(group)
+    }
+}
+
+/// Copies what the data directory was when its server was down, beside it.
+fn copier(place: &Place) -> Copier {
+    Copier { from: place.folder.join("clone.source"), into: place.folder.join("clone") }
+}

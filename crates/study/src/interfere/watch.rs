@@ -1,0 +1,155 @@
+//! What there is to see of domains while jobs run.
+
+use super::jobs::{CPU, DISK, Job, NET};
+use super::process::Processes;
+use super::side::Side;
+use crate::harness::Run;
+use crate::published::{Result, Watch};
+use evenkeel_core::Nanos;
+use evenkeel_core::caveat::{Caveat, Severity};
+use evenkeel_os::clock::monotonic;
+use evenkeel_sense::cpu::CpuReading;
+use evenkeel_sense::disk::{DeviceIo, ProcessIo};
+use evenkeel_sense::kernel_log::KernelLog;
+use evenkeel_sense::sampler::{SenseRecord, SenseSample};
+use evenkeel_sense::waits::ThreadWaits;
+use evenkeel_sense::{CpuOf, CpuUse};
+use std::path::Path;
+
+/// What a domain had used until an instant: its server, and the processes of a job.
+struct Reading {
+    cpus: Vec<Option<CpuReading>>,
+    waited: Option<Nanos>,
+    io: Option<Vec<ProcessIo>>,
+    disk: Option<DeviceIo>,
+    /// Bytes over its network, either way.
+    net: Option<u64>,
+}
+
+impl Reading {
+    fn of(side: &Side, pids: &[u32], processes: &Processes) -> Self {
+        let waited = pids.iter().filter_map(|pid| ThreadWaits::of_process(*pid));
+        let net = match &side.place.network {
+            Some((namespace, _)) => namespace.file_name().and_then(|name| carried(Path::new(name))),
+            None => processes.sent(),
+        };
+        Self {
+            cpus: pids.iter().map(|pid| CpuOf::Process(*pid).read()).collect(),
+            waited: waited.reduce(|sum, waited| sum + waited),
+            io: pids.iter().map(|pid| ProcessIo::read(*pid)).collect(),
+            disk: side.disk.as_ref().and_then(|disk| DeviceIo::read(disk.whole())),
+            net,
+        }
+    }
+
+    /// What was used since then, for a run.
+    fn note(&self, before: &Self, over: Nanos, mut set: impl FnMut(&str, Option<f64>)) {
+        let over_s = over.as_secs_f64();
+        let busy = before.cpus.iter().zip(&self.cpus).map(|(before, after)| {
+            Some(CpuUse::between(before.as_ref()?, after.as_ref()?, over)?.busy.as_secs_f64())
+        });
+        // Nothing is known of a server without a process here.
+        let busy = busy.sum::<Option<f64>>().filter(|_| !self.cpus.is_empty());
+        set("cpus", busy.map(|busy_s| busy_s / over_s));
+        let waited = before.waited.zip(self.waited).and_then(|(before, after)| after.0.checked_sub(before.0));
+        set("waiting", waited.map(|waited| Nanos(waited).as_secs_f64() / over_s));
+        let io = before.io.as_ref().zip(self.io.as_ref()).and_then(|(before, after)| {
+            let bytes = |(before, after): (&ProcessIo, &ProcessIo)| {
+                after.since(before).map(|io| io.read_bytes + io.write_bytes)
+            };
+            before.iter().zip(after).map(bytes).sum::<Option<u64>>()
+        });
+        set("disk_mb_per_s", io.filter(|_| busy.is_some()).map(|bytes| bytes as f64 / 1e6 / over_s));
+        let disk = before.disk.zip(self.disk).and_then(|(before, after)| after.since(&before));
+        disk.into_iter().for_each(|io| note_disk(&io, over_s, &mut set));
+        let net = before.net.zip(self.net).and_then(|(before, after)| after.checked_sub(before));
+        set("net_mbit", net.map(|bytes| bytes as f64 * 8e-6 / over_s));
+    }
+}
+
+fn note_disk(io: &DeviceIo, over_s: f64, set: &mut impl FnMut(&str, Option<f64>)) {
+    let count = (io.reads + io.writes) as f64;
+    set("disk_ms", Some((io.read_time + io.write_time).as_secs_f64() * 1e3 / count));
+    set("disk_percent", Some(100.0 * io.busy.as_secs_f64() / over_s));
+}
+
+/// Bytes that an interface has carried.
+fn carried(interface: &Path) -> Option<u64> {
+    let folder = Path::new("/sys/class/net").join(interface).join("statistics");
+    let count = |file| std::fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    Some(count("rx_bytes")? + count("tx_bytes")?)
+}
+
+/// Of a machine that is seen from afar.
+fn note_far(seen: &SenseSample, mut set: impl FnMut(&str, Option<f64>)) {
+    let over_s = seen.duration.as_secs_f64();
+    let (server, machine) = (seen.server.as_ref(), seen.domain.as_ref());
+    set("cpus", server.or(machine).map(|used| used.total * used.capacity / 100.0));
+    // What its hypervisor gave to others while it could have run.
+    set("waiting", machine.and_then(|machine| Some(machine.steal? * machine.capacity / 100.0)));
+    set("disk_mb_per_s", seen.process_io.map(|io| (io.read_bytes + io.write_bytes) as f64 / 1e6 / over_s));
+    seen.device_io.iter().for_each(|io| note_disk(io, over_s, &mut set));
+}
+
+/// Reads what there is to see before and after something.
+pub fn watched(
+    sides: &[Side],
+    processes: &[Processes],
+    run: &mut Run,
+    something: impl FnOnce(),
+) -> Result<()> {
+    let mut pids: Vec<Vec<u32>> = Vec::new();
+    for (side, processes) in sides.iter().zip(processes) {
+        pids.push(side.pid()?.into_iter().chain(processes.pids()).collect());
+    }
+    let read = || {
+        let all = sides.iter().zip(processes).zip(&pids);
+        all.map(|((side, processes), pids)| Reading::of(side, pids, processes)).collect::<Vec<_>>()
+    };
+    let mut log = KernelLog::begin();
+    let began = monotonic();
+    let far: Vec<_> = sides.iter().map(|side| Some(side.far()?.watch(began, began))).collect();
+    let watch = Watch::begin(pids.iter().flatten().copied());
+    let (began, before) = (monotonic(), read());
+    something();
+    let (after, over) = (read(), monotonic() - began);
+    watch.end().note(run);
+    for ((side, far), (before, after)) in sides.iter().zip(far).zip(before.iter().zip(&after)) {
+        let mut set = |figure: &str, value: Option<f64>| run.set(&format!("{figure}@{}", side.name), value);
+        after.note(before, over, &mut set);
+        if let Some(far) = far {
+            let whole = SenseSample { at: over, duration: over, ..SenseSample::default() };
+            let mut record = SenseRecord { whole: Some(whole), ..SenseRecord::default() };
+            far.finish(Some(&mut record));
+            record.whole.iter().for_each(|seen| note_far(seen, &mut set));
+        }
+    }
+    let lines = log.as_mut().map(KernelLog::trouble);
+    if let Ok(Ok(lines)) = lines {
+        note_log(&lines, sides, &pids, run);
+    }
+    Ok(())
+}
+
+/// What the kernel's log said of trouble meanwhile.
+fn note_log(lines: &[String], sides: &[Side], pids: &[Vec<u32>], run: &mut Run) {
+    run.set("kernel_lines", lines.len() as f64);
+    let Some(first) = lines.first() else { return };
+    let is_meant = |(side, pids): &(&Side, &Vec<u32>)| lines.iter().any(|line| side.is_meant(line, pids));
+    let meant: Vec<&str> =
+        sides.iter().zip(pids).filter(is_meant).map(|(side, _)| side.name.as_str()).collect();
+    let of = if meant.is_empty() { String::new() } else { format!(" of {}", meant.join(" and ")) };
+    let text = format!("The kernel's log has trouble{of}: {first}");
+    run.caveats.push(Caveat::new("kernel-log", Severity::Doubt, text));
+}
+
+/// A job of no server does as much as it got.
+pub fn rate(run: &Run, job: &Job, side: &Side) -> Option<f64> {
+    let figure = match job.name {
+        CPU => "cpus",
+        DISK => "disk_mb_per_s",
+        NET => "net_mbit",
+        _ => return None,
+    };
+    run.figure(&format!("{figure}@{}", side.name))
+}
