@@ -31,6 +31,8 @@ pub struct Place {
 const COLUMNS_WITH_INTERVALS: usize = 8;
 const PLACE_MIN: f64 = 44.0;
 const GAP: f64 = 3.0;
+/// Width of the name of a row, which has several lines above it.
+const NAME_MAX: f64 = 150.0;
 /// Around a text.
 const MARGIN: f64 = 14.0;
 /// So dark is what has no shade, percent: it is a place all the same.
@@ -45,8 +47,10 @@ impl Heat {
         let texts = places().map(|place| place.text.as_str());
         let within = places().map(|place| place.within.as_str()).filter(|_| has_within);
         let width = (longest(words.chain(texts).chain(within)) + MARGIN).max(PLACE_MIN);
-        let height = if has_within { 46.0 } else { 28.0 };
-        let left = longest(self.rows.iter().map(|(name, _)| name.as_str())) + MARGIN;
+        let names: Vec<Vec<String>> = self.rows.iter().map(|(name, _)| wrapped(name, NAME_MAX)).collect();
+        let lines = names.iter().map(Vec::len).max().unwrap_or(0);
+        let height = if has_within { 46.0_f64 } else { 28.0 }.max(LINE_HEIGHT * lines as f64 + GAP);
+        let left = longest(names.iter().flatten().map(String::as_str)) + MARGIN;
         let heads: Vec<Vec<String>> = self.columns.iter().map(|name| wrapped(name, width - GAP)).collect();
         let top = LINE_HEIGHT * heads.iter().map(Vec::len).max().unwrap_or(0) as f64 + 8.0;
         let size = (left + width * self.columns.len() as f64, top + height * self.rows.len() as f64);
@@ -60,10 +64,13 @@ impl Heat {
                 write_text(&mut out, "tick", line, Spot { x: middle(column), y, anchor: Anchor::Middle });
             }
         }
-        for (row, (name, places)) in self.rows.iter().enumerate() {
+        for (row, (lines, (_, places))) in names.iter().zip(&self.rows).enumerate() {
             let y = top + height * row as f64;
             let spot = Spot { x: 0.0, y: y + height / 2.0 + 3.0, anchor: Anchor::Start };
-            write_text(&mut out, "tick", name, spot);
+            for (below, line) in lines.iter().enumerate() {
+                let lift = LINE_HEIGHT * ((lines.len() - 1) as f64 / 2.0 - below as f64);
+                write_text(&mut out, "tick", line, Spot { y: spot.y - lift, ..spot });
+            }
             for (column, place) in places.iter().enumerate() {
                 let (x, size) = (middle(column), (width - GAP, height - GAP));
                 match place {
