@@ -132,13 +132,15 @@ mod tests {
         );
         assert!(guest.file_disk.unwrap().bytes as f64 > 2.0 * setting.data * setting.memory as f64);
         let rows = setting.rows(1);
-        assert!(rows.is_multiple_of(BLOCK_ROWS) && (rows * ROW_BYTES) as f64 > 0.98 * 5.0 * (128 << 20) as f64);
+        assert!(
+            rows.is_multiple_of(BLOCK_ROWS) && (rows * ROW_BYTES) as f64 > 0.98 * 5.0 * (128 << 20) as f64
+        );
     }
 
     #[test]
     fn each_pair_of_table_1_is_of_places_that_there_are() {
         let known = |name: &&str| PLACES.contains(name) || *name == "client";
-        assert!(PAIRS.iter().flat_map(|(_, pairs, _)| pairs.iter().flatten()).all(|name| known(name)));
+        assert!(PAIRS.iter().flat_map(|(_, pairs, _)| pairs.iter().flatten()).all(known));
         assert!(parts(1).iter().all(|part| part.is_named_well()));
     }
 }
