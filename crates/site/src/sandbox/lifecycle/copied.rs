@@ -3,7 +3,7 @@
 use crate::copy::Snapshot;
 use crate::sandbox::paths::Paths;
 use crate::sandbox::record::{ProcessId, Record, new_password};
-use crate::sandbox::{Events, SandboxError, SandboxEvent, SandboxSpec};
+use crate::sandbox::{Domain, Events, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
 use std::time::Duration;
@@ -96,6 +96,15 @@ fn ends(paths: &Paths, record: &Record, id: ProcessId, (stop, events): (&Stop, E
         }
     }
     false
+}
+
+/// Whether this machine can have it, as far as that is known before anything is made.
+pub(super) fn check_domain(domain: &Domain) -> Result<(), SandboxError> {
+    if let Some((what, reason)) = domain.misfit() {
+        return Err(SandboxError::Limit { what, reason });
+    }
+    domain.net.map_or(Ok(()), net::check)?;
+    domain.file_disk.map_or(Ok(()), image::check)
 }
 
 /// Data are where they were made: on a file disk of this size and kind, or in none.

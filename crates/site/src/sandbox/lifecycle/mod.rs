@@ -17,7 +17,7 @@ use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, 
 use crate::sandbox::startup::{Janitor, Startup, sweep};
 use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use crate::server::ServerVersion;
-use copied::{check_file_disk, copy_data, known_binary, load_stopped, password};
+use copied::{check_domain, check_file_disk, copy_data, known_binary, load_stopped, password};
 use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Sandbox {
     /// one of the same name are kept. Returns when the server answers.
     pub fn up(spec: &SandboxSpec, stop: &Stop, events: Events<'_>) -> Result<Self, SandboxError> {
         let settings = checked(&spec.settings)?;
-        place::check(&spec.domain)?;
+        check_domain(&spec.domain)?;
         let binary = match &spec.server_binary {
             Some(path) => ServerBinary::find(Some(path))?,
             None => ServerBinary::find(known_binary(spec).as_deref())?,

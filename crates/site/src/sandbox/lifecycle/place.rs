@@ -6,18 +6,9 @@ use crate::sandbox::cgroup::Groups;
 use crate::sandbox::net::Network;
 use crate::sandbox::record::ProcessId;
 use crate::sandbox::startup::Janitor;
-use crate::sandbox::{Domain, Events, SandboxError, image, net, proof};
+use crate::sandbox::{Events, SandboxError, image, net, proof};
 use evenkeel_os::Stop;
 use std::path::Path;
-
-/// Whether this machine can have it, as far as that is known before anything is made.
-pub(super) fn check(domain: &Domain) -> Result<(), SandboxError> {
-    if let Some((what, reason)) = domain.misfit() {
-        return Err(SandboxError::Limit { what, reason });
-    }
-    domain.net.map_or(Ok(()), net::check)?;
-    domain.file_disk.map_or(Ok(()), image::check)
-}
 
 impl Sandbox {
     /// Its file disk, where it has one.
