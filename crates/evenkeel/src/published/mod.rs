@@ -28,7 +28,9 @@ impl<'a> Published<'a> {
             "Nothing has been measured yet.".clone_into(&mut said.headline);
         }
         // Runs in which nothing happened have nothing to show.
-        let has_any = |cell: &Cell<'_>| cell.runs.iter().any(|run| !run.figures.is_empty());
+        let has_any = |cell: &Cell<'_>| {
+            cell.runs.iter().any(|run| !run.figures.is_empty() || !run.series.rows.is_empty())
+        };
         let cells = cells(plan, runs).into_iter().filter(has_any).collect();
         Self { plan, runs, cells, figures, said }
     }

@@ -21,6 +21,8 @@ use std::time::Duration;
 const BRIDGE: &str = "evk0";
 /// Of the range that everybody may use for himself.
 const BRIDGE_ADDRESS: &str = "02:65:76:6b:00:01";
+/// Of a member, without the last byte, which is that of its IP address.
+const MEMBER_ADDRESS: &str = "02:65:76:6b:01";
 /// Held while members come and go, also by the scripts that remove them.
 const LOCK: &str = "/run/evenkeel-net";
 /// Bytes of a full frame, and of data in it: a rate is what a TCP connection carries.
@@ -105,7 +107,9 @@ impl Network {
             (2..255).map(|host| Ipv4Addr::from(u32::from(subnet) + host)).find(|own| !taken.contains(own));
         let address = free.ok_or_else(|| format!("the bridge {BRIDGE} has no free address"))?;
         ip(&format!("netns add {name}"))?;
-        ip(&format!("link add {name} type veth peer name eth0 netns {name}"))?;
+        // Of an address that was another member's a moment ago, others still know the hardware address.
+        let hardware = format!("{MEMBER_ADDRESS}:{:02x}", address.octets()[3]);
+        ip(&format!("link add {name} type veth peer name eth0 address {hardware} netns {name}"))?;
         ip(&format!("link set {name} alias {address}"))?;
         ip(&format!("link set {name} master {BRIDGE} up"))?;
         ip(&format!("-n {name} address add {address}/24 dev eth0"))?;

@@ -308,7 +308,7 @@ fn cpu_for_a_request_is_compared_at_rates_that_are_nearly_the_same() {
             run.sense.insert("server_cpu_us_per_request".to_owned(), micros);
         }
         let said = &crate::profile::summarise(&plan, &all).headlines[0].cpu_text;
-        assert!(said.ends_with("on average, at 100 to 200 requests per second"), "{said}");
+        assert!(said.ends_with("on average, at 100 to 200 requests completed per second"), "{said}");
         Side::of(plan, all)
     };
     let one = of("one", 500.0, 0.0);
