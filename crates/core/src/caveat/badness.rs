@@ -70,7 +70,7 @@ pub const CAUSES: [Cause; 14] = [
             &["shared-cpus"],
             &["lag-tail"],
         ],
-        remedy: "Give the generator CPUs of its own (--generator-cpus; --cpus for a private server), or run it on \
+        remedy: "Give the generator CPUs of its own (--generator-cpus; --at cpus=0 for a private server), or run it on \
                  another machine.",
     },
     Cause {

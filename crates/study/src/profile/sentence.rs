@@ -157,12 +157,14 @@ impl<'a> Findings<'a> {
         let is_steady = |cpu: &WorkRecord| {
             cpu.range.is_some() && cpu.varies_percent.is_none_or(|percent| percent <= CPU_VARIES_MAX)
         };
+        let has_both = self.bounds.at_least_per_s.is_some() && self.bounds.at_most_per_s.is_some();
+        let (far, bounds) = (self.far_apart(), if has_both { "the bounds" } else { "the bound" });
         let known = [
-            (self.bounds.is_something(), format!("the bounds{}", self.far_apart())),
-            (self.bounds.cpu.as_ref().is_some_and(is_steady), "the CPU cost".to_owned()),
+            (self.bounds.is_something() && far.is_none(), bounds),
+            (self.bounds.cpu.as_ref().is_some_and(is_steady), "the CPU cost"),
         ];
         let known = known.into_iter().filter(|(is_known, _)| *is_known);
-        let mut reliable: Vec<String> = known.map(|(_, what)| what).collect();
+        let mut reliable: Vec<String> = known.map(|(_, what)| what.to_owned()).collect();
         reliable.extend(self.limit.rate.map(|rate| self.times_up_to(rate) + &self.overlooked()));
         let reliable = match reliable.as_slice() {
             [] => "Nothing is reliable yet".to_owned(),
@@ -175,17 +177,16 @@ impl<'a> Findings<'a> {
             Some(end) => format!(". Less certain: response times {end}"),
             None => String::new(),
         };
-        reliable + &not + &self.left_out()
+        reliable + &far.unwrap_or_default() + &not + &self.left_out()
     }
 
     /// What to do about bounds that leave much open.
-    fn far_apart(&self) -> String {
+    fn far_apart(&self) -> Option<String> {
         let ends = self.bounds.at_most_per_s.zip(self.bounds.at_least_per_s);
-        let times = ends.map_or(1.0, |(most, least)| most / least);
-        if times < VERY_WIDE {
-            return String::new();
-        }
-        format!(" (they are {times:.1} times apart: profile at a quieter time, or longer by --within)")
+        let times = ends.map(|(most, least)| most / least).filter(|times| *times >= VERY_WIDE)?;
+        Some(format!(
+            ". The bounds are {times:.1} times apart: profile at a quieter time, or longer by --within"
+        ))
     }
 
     fn times_up_to(&self, rate: f64) -> String {
