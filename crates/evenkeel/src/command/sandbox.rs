@@ -41,8 +41,8 @@ pub struct Args {
 /// What to do with a sandbox.
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Start a private server and leave it running; one that already runs with these flags is kept, a stopped one gets them anew and keeps
-    /// data and port
+    /// Start a private server and leave it running; one that already runs with these flags is kept. A stopped one keeps its data and
+    /// port, and takes its settings and domain from this call
     Up {
         /// Name of the sandbox
         #[arg(default_value = "default")]

@@ -8,6 +8,8 @@ use evenkeel_core::statistics::{Compared, Estimate, Ratio, first_over_others, ho
 
 /// A slowdown below this is nobody's trouble, however sure.
 pub const NAMED_FROM: f64 = 1.1;
+/// So many are said in words, the worst first.
+const NAMES_MAX: usize = 8;
 /// Of all slowdowns of a study together, how probable a false one is.
 const ALPHA: f64 = 0.05;
 /// A domain waits for CPU where its threads together wait so long in a second, and so much longer than alone.
@@ -36,7 +38,10 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let Some(part) = plan.part(PART) else { return Judgement::default() };
     let (cells, found) = (cells(plan, runs), slowdowns(part, runs));
     let named = worst_first(&found);
-    let mut sentences: Vec<String> = named.iter().map(|one| one.words(&cells)).collect();
+    let mut sentences: Vec<String> = named.iter().take(NAMES_MAX).map(|one| one.words(&cells)).collect();
+    let more = named.len().saturating_sub(NAMES_MAX);
+    sentences
+        .extend((more > 0).then(|| format!("{} more: the tables mark them.", counted(more, "slowdown"))));
     sentences.push(losses(part, runs));
     let matrices =
         (0..part.factors.len()).map(|domain| matrix(part, domain, &found)).chain([together(part, runs)]);

@@ -26,6 +26,8 @@ const WINDOWS_MAX: f64 = 10.0;
 /// Pieces between whose ends a rate is taken.
 const PIECES_MIN: u64 = 3;
 const NAP: Duration = Duration::from_millis(20);
+/// Naps until a server that ends has ended.
+const ENDS_WITHIN: u32 = 50;
 
 /// What a client did.
 #[derive(Default)]
@@ -110,8 +112,11 @@ fn together(
         let joined: Vec<_> = working.into_iter().map(|one| one.map(ScopedJoinHandle::join)).collect();
         watched?;
         if joined.iter().flatten().any(|one| matches!(one, Ok(Err(_)))) {
-            // Where a server has ended, how it did says more than a connection that was lost.
-            sides.iter().try_for_each(|side| side.pid().map(drop))?;
+            // Where a server has ended, how it did says more than a connection that was lost; that goes a moment before the process.
+            for _ in 0..ENDS_WITHIN {
+                sides.iter().try_for_each(|side| side.pid().map(drop))?;
+                sleep(NAP);
+            }
         }
         let ended = |one: Option<std::thread::Result<Result<Done>>>| match one {
             Some(Ok(done)) => done.map(Some),

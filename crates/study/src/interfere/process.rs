@@ -1,15 +1,15 @@
 //! Jobs that ask no server: processes in a domain.
 
 use super::jobs::{CPU, DISK, Job, NET};
+use crate::probe::enter;
 use crate::published::{PublishedError, Result, While};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
-use evenkeel_os::cpu::Affinity;
-use evenkeel_os::process::{Birth, has_ended};
+use evenkeel_os::process::has_ended;
 use evenkeel_sense::cpu::CpuSet;
 use evenkeel_sense::disk::ProcessIo;
 use evenkeel_site::sandbox::Cgroup;
-use std::fs::{File, read_to_string};
+use std::fs::read_to_string;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -87,17 +87,8 @@ impl Processes {
 
     /// In its control groups, on its CPUs, in its network.
     fn add(&mut self, command: &mut Command, place: &Place) -> Result<()> {
-        let door = |group: &Cgroup| File::options().write(true).open(group.path.join("cgroup.procs"));
-        let groups = place.groups.iter().map(door).collect::<std::io::Result<_>>();
-        let network = place.network.as_ref().map(|(namespace, _)| File::open(namespace)).transpose();
-        let birth = Birth {
-            dies_with_us: true,
-            groups: groups.doing(|| "opening the control groups of a domain")?,
-            network: network.doing(|| "opening the network of a domain")?,
-            affinity: Some(Affinity::of(place.cpus.iter())),
-            ..Birth::default()
-        };
-        birth.of(command);
+        let network = place.network.as_ref().map(|(namespace, _)| namespace.as_path());
+        enter(command, &place.groups, network, Some(&place.cpus))?;
         let program = command.get_program().to_string_lossy().into_owned();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         self.all.push(command.spawn().doing(|| format!("starting {program}, which a job needs"))?);

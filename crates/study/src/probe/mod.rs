@@ -14,7 +14,7 @@ mod place;
 
 use crate::published::Result;
 use inside::Question;
-pub use place::Place;
+pub use place::{Place, enter};
 
 /// Measures in this process what another one of this program asked for by the subcommand [`inside::WORD`]; what to print.
 ///

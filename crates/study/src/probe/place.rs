@@ -94,17 +94,8 @@ impl Place {
     /// Starts a program there, which ends with this thread at the latest.
     pub(super) fn start(&self, command: &mut Command) -> Result<Started> {
         let program = command.get_program().to_string_lossy().into_owned();
-        let door = |group: &Cgroup| File::options().write(true).open(group.path.join("cgroup.procs"));
-        let groups = self.groups.iter().map(door).collect::<std::io::Result<_>>();
-        let network = self.network.as_ref().map(|(path, _)| File::open(path)).transpose();
-        let birth = Birth {
-            dies_with_us: true,
-            groups: groups.doing(|| "opening the control groups of a domain")?,
-            network: network.doing(|| "opening the network of a domain")?,
-            affinity: self.cpus.as_ref().map(|cpus| Affinity::of(cpus.iter())),
-            ..Birth::default()
-        };
-        birth.of(command);
+        let network = self.network.as_ref().map(|(path, _)| path.as_path());
+        enter(command, &self.groups, network, self.cpus.as_ref())?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         match command.spawn() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(PublishedError::with_hint(
@@ -127,6 +118,26 @@ impl Place {
     ) -> Result<Option<String>> {
         self.start(command)?.ended(patience, stop)
     }
+}
+
+/// Has a program be born in control groups, a network namespace and on CPUs. It ends with this thread at the latest.
+pub fn enter(
+    command: &mut Command,
+    groups: &[Cgroup],
+    network: Option<&Path>,
+    cpus: Option<&CpuSet>,
+) -> Result<()> {
+    let door = |group: &Cgroup| File::options().write(true).open(group.path.join("cgroup.procs"));
+    let groups = groups.iter().map(door).collect::<std::io::Result<_>>();
+    let birth = Birth {
+        dies_with_us: true,
+        groups: groups.doing(|| "opening the control groups of a domain")?,
+        network: network.map(File::open).transpose().doing(|| "opening the network of a domain")?,
+        affinity: cpus.map(|cpus| Affinity::of(cpus.iter())),
+        ..Birth::default()
+    };
+    birth.of(command);
+    Ok(())
 }
 
 /// A file that only a probe needs; it is removed when this is dropped.

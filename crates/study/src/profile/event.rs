@@ -151,6 +151,9 @@ pub enum StudyError {
     /// The stored study is another one.
     #[error("the stored study differs from what its command asks for now: {0}")]
     Differs(String),
+    /// A server of others carries far less than when the study began; requests per second.
+    #[error("the server is near its limit at {now}/s now, and the study began at {begun}/s")]
+    Slower { begun: String, now: String },
     /// A thread or process could not be started.
     #[error("cannot start {what}: {source}")]
     Start { what: &'static str, source: io::Error },
@@ -251,6 +254,9 @@ impl StudyError {
             Self::Reset { .. } => "try the command by hand".into(),
             Self::Explain(ExplainError::Refused(_)) => {
                 "fix the statement, or GRANT the account what it lacks; `evenkeel explain` shows all that the server refuses".into()
+            }
+            Self::Slower { .. } => {
+                "look for what has changed (an index, other load, a limit); then start a new study, or resume when the server is as it was".into()
             }
             Self::Differs(_) => "start a new study, or resume with the files and data it started with".into(),
             Self::Explain(error) => error.hint()?.into(),

@@ -33,7 +33,7 @@ fn still_carries(begun: f64, now: f64) -> Result<(), StudyError> {
         return Ok(());
     }
     let [begun, now] = [begun, now].map(nearest);
-    Err(StudyError::Differs(format!("a server that is near its limit at {now}/s instead of {begun}/s")))
+    Err(StudyError::Slower { begun, now })
 }
 
 impl Study<'_> {

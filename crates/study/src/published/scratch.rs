@@ -95,6 +95,9 @@ pub trait Bed: Sized {
     }
 
     /// As the harness asks it.
+    const RETRIES: u32 = 1;
+
+    /// As the harness asks it.
     fn takes_s(setting: &Self::Setting, part: &Part, levels: &[String]) -> f64;
 
     /// Makes a run; `None` where somebody asked to stop. An error is none then, too.
@@ -121,6 +124,10 @@ impl<B: Bed> Study for AtWork<'_, B> {
 
     fn figures(&self) -> &'static [Figure] {
         B::FIGURES
+    }
+
+    fn retries(&self) -> u32 {
+        B::RETRIES
     }
 
     fn wants(&self, part: &Part, runs: &[Run]) -> bool {

@@ -18,7 +18,7 @@ use evenkeel_study::published::MachineRecord;
 #[command(after_help = "\
 Examples:
   evenkeel study domains --quick
-      ten minutes: guests of 128 MB, one run of each
+      20 to 25 minutes: guests of 128 MB
   evenkeel study domains
       about two hours: guests of 256 MB, three runs of each
   evenkeel study domains parts=starve data=0.2

@@ -121,7 +121,7 @@ fn of_figure(figure: &Figure, chart: &Chart, part: &Part, cells: &[&Cell<'_>]) -
         };
         drawn += &format!("<div><h4>{}</h4>{}</div>\n", Text(&heading), heat.svg());
     }
-    let axes = format!("{}, {}: {} down, {} across.", chart.axis, figure.head[1], down.name, across.name);
+    let axes = format!("{}: {} down, {} across.", chart.axis, down.name, across.name);
     let words = format!("{} {axes}", chart.words);
     card(chart.heading, words.trim(), "", &format!("<div class=\"heats\">\n{drawn}</div>"))
 }
