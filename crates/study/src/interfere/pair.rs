@@ -50,8 +50,23 @@ struct Pace {
 
 type Working<'scope> = ScopedJoinHandle<'scope, Result<Done>>;
 
-/// A run; `None` where somebody asked to stop.
+/// A run; `None` where somebody asked to stop. Where a server has ended, how it did says more than a connection that was lost.
 pub fn side_by_side(
+    at: &At<'_, Setting>,
+    sides: &[Side],
+    jobs: &[Option<&'static Job>],
+    order: &Order<'_>,
+) -> Result<Option<Run>> {
+    let outcome = run_of(at, sides, jobs, order);
+    // A connection goes a moment before its process.
+    for _ in 0..if outcome.is_err() { ENDS_WITHIN } else { 0 } {
+        sides.iter().try_for_each(|side| side.pid().map(drop))?;
+        sleep(NAP);
+    }
+    outcome
+}
+
+fn run_of(
     at: &At<'_, Setting>,
     sides: &[Side],
     jobs: &[Option<&'static Job>],
@@ -111,13 +126,6 @@ fn together(
         pace.over.store(true, Ordering::Relaxed);
         let joined: Vec<_> = working.into_iter().map(|one| one.map(ScopedJoinHandle::join)).collect();
         watched?;
-        if joined.iter().flatten().any(|one| matches!(one, Ok(Err(_)))) {
-            // Where a server has ended, how it did says more than a connection that was lost; that goes a moment before the process.
-            for _ in 0..ENDS_WITHIN {
-                sides.iter().try_for_each(|side| side.pid().map(drop))?;
-                sleep(NAP);
-            }
-        }
         let ended = |one: Option<std::thread::Result<Result<Done>>>| match one {
             Some(Ok(done)) => done.map(Some),
             Some(Err(_)) => Err(PublishedError::wrong("a job ended badly")),
