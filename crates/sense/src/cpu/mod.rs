@@ -8,7 +8,7 @@ pub use cgroup::{Cgroup, own_folder};
 use evenkeel_core::Nanos;
 pub use evenkeel_os::cpu::{Affinity, CPUS_MAX};
 use evenkeel_os::usage::tick;
-pub use process::{CpuReading, CpuSet, ProcessStat};
+pub use process::{CpuReading, CpuSet, KernelThreads, ProcessStat};
 
 /// Where a server runs, as far as CPU time is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! /proc/PID/stat has the CPU time of a process over all its threads.
 
+use crate::disk::Device;
 use crate::error::SenseError;
 use crate::text;
 use evenkeel_core::Nanos;
 use evenkeel_os::cpu::{Affinity, CPUS_MAX};
 use evenkeel_os::usage::{process_cpu, tick};
-use std::collections::{BTreeSet, btree_set};
+use std::collections::{BTreeMap, BTreeSet, btree_set};
 use std::fmt;
 use std::iter::Copied;
 use std::str::FromStr;
@@ -67,6 +68,28 @@ fn reading(stat: &ProcessStat, clock: Option<Nanos>, tick: Nanos, capacity: f64)
         incarnation: stat.start,
         ..CpuReading::default()
     })
+}
+
+/// CPU time of each thread of the kernel until one instant. Some work for file disks; which do so cannot be told, since they take any work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelThreads(BTreeMap<u32, Nanos>);
+
+impl KernelThreads {
+    /// Behind a file disk; `None` of any other device, and where they are not to be seen.
+    pub fn behind(device: &Device) -> Option<Self> {
+        device.name.strip_prefix("loop")?;
+        // In a container this may be any process.
+        text::read_line("/proc/2/comm").filter(|name| name == "kthreadd")?;
+        let children = text::read("/proc/2/task/2/children")?;
+        let pids = children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+        Some(Self(pids.filter_map(|pid| Some((pid, process_cpu(pid)?))).collect()))
+    }
+
+    /// What they took since an earlier reading, without those that have ended.
+    pub fn since(&self, before: &Self) -> Nanos {
+        let took = self.0.iter().map(|(pid, time)| *time - before.0.get(pid).copied().unwrap_or_default());
+        took.fold(Nanos::ZERO, |sum, took| sum + took)
+    }
 }
 
 // A reading is the CPU time that a domain has used until one instant.

@@ -1,7 +1,7 @@
 //! A record is what the sampler hands back when a run is over.
 
 use crate::counters::{Counters, CountersReading, CountersUse};
-use crate::cpu::{CpuOf, CpuReading, CpuSet, CpuUse, StatFile};
+use crate::cpu::{CpuOf, CpuReading, CpuSet, CpuUse, KernelThreads, StatFile};
 use crate::disk::{Device, DeviceIo, ProcessIo};
 use crate::error::SenseError;
 use crate::pressure::{Pressure, Stalled};
@@ -26,7 +26,8 @@ pub struct SenseSample {
     pub own: Option<Nanos>,
     /// CPU time of this machine that neither the server nor this process took, in percent of the
     /// machine: other load. The server is its process where that is known, its control group or process
-    /// where that is the domain, and nothing where it runs elsewhere. `None` where it cannot be told apart.
+    /// where that is the domain, and nothing where it runs elsewhere. Where the data are on a file disk, the kernel's threads are no other
+    /// load: some work for that disk. `None` where it cannot be told apart.
     pub other_load: Option<f64>,
     pub pressure: Pressure,
     pub process_io: Option<ProcessIo>,
@@ -88,7 +89,9 @@ impl SenseSample {
             }),
         };
         sample.drop_other_process();
-        sample.other_load = sample.find_other_load(domain, before.server.is_some());
+        let kernel = both(&before.kernel, &after.kernel, |before, after| Some(after.since(before)));
+        sample.other_load =
+            sample.find_other_load(domain, before.server.is_some(), kernel.unwrap_or_default());
         sample
     }
 
@@ -99,7 +102,7 @@ impl SenseSample {
         }
     }
 
-    fn find_other_load(&self, domain: Option<&CpuOf>, has_server: bool) -> Option<f64> {
+    fn find_other_load(&self, domain: Option<&CpuOf>, has_server: bool, kernel: Nanos) -> Option<f64> {
         let host = self.host.as_ref()?;
         let server = match domain {
             _ if has_server => self.server.as_ref()?.busy,
@@ -109,7 +112,7 @@ impl SenseSample {
         };
         // The parts are finer than the ticks of the whole, so that the difference may be a little below
         // nothing; the subtraction saturates.
-        let other = host.busy - server - self.own?;
+        let other = host.busy - server - self.own? - kernel;
         text::percent(other, self.duration.0 as f64 * host.capacity)
     }
 }
@@ -146,6 +149,8 @@ pub(super) struct Reading {
     pub generator: Option<CpuReading>,
     /// CPU time of this process with all its threads, also ended ones.
     pub own: Option<Nanos>,
+    /// Where the data are on a file disk.
+    pub kernel: Option<KernelThreads>,
     pub pressure: Stalled,
     pub process_io: Option<ProcessIo>,
     pub device_io: Option<DeviceIo>,
@@ -196,6 +201,7 @@ impl Probe {
             domain,
             server,
             own,
+            kernel: self.device.as_ref().and_then(KernelThreads::behind),
             counters: self.counters.as_ref().map(Counters::read),
             pressure: pressure::host(),
             process_io: self.server_pid.and_then(ProcessIo::read),

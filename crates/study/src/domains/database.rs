@@ -1,10 +1,10 @@
 //! What the databases do: the load, the selects, one beside the other, and both while the host spins.
 
-use super::places::{Place, Places, go_outside, joined, note, watch};
+use super::places::{Place, Places, go_outside, note, watch};
 use super::setting::{PLACES, Setting};
 use crate::harness::{Event, Notify, Run};
 use crate::interfere::tables::{Block, SELECTS, TAG, create, fill};
-use crate::published::{At, Result, While, timed};
+use crate::published::{At, Result, While, joined, timed};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
 use evenkeel_os::process::Birth;

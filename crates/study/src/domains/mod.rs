@@ -14,9 +14,9 @@ use crate::interfere::tables::{LOADED, TAG};
 use crate::published::{At, AtWork, Bed, PrivateServer, PublishedError, Result, not_running};
 use database::{Work, at_once, filled, starve};
 use places::Places;
-use probes::{client_machine, disk, flushes, network};
-use setting::{BESIDE, DISK, FLUSH, LOAD, NET, SELECT, STARVE, at_work};
-pub use setting::{Setting, parts};
+use probes::{client_machine, disk, flushes, machine, network};
+use setting::{BESIDE, DISK, FLUSH, LOAD, MACHINE, NET, SECOND_PART, SELECT, STARVE, at_work};
+pub use setting::{Setting, parts, slowness};
 
 pub const NAME: &str = "domains";
 
@@ -34,6 +34,12 @@ pub struct Setup {
 impl Bed for Setup {
     type Setting = Setting;
     const FIGURES: &'static [Figure] = &[
+        Figure::plain("operations", ["operations", "M/s"]),
+        Figure::plain("copied_mb_per_s", ["copies", "MB/s"]),
+        Figure::plain("cache_ns", ["cache", "ns"]),
+        Figure::plain("memory_ns", ["memory", "ns"]),
+        Figure::plain("server_mb", ["server has", "MB"]),
+        Figure::plain("kernel_mb", ["kernel has", "MB"]),
         Figure::plain("mbit", ["received", "Mbit/s"]),
         Figure::plain("sent_mbit", ["sent", "Mbit/s"]),
         Figure::plain("host_over_a", ["host / a", ""]),
@@ -55,9 +61,6 @@ impl Bed for Setup {
         Figure::plain("other_load_percent", ["other CPU", "%"]),
     ];
 
-    // The threads by which the kernel works for a file disk are nobody's, and so look like other load.
-    const RETRIES: u32 = 0;
-
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
         Ok(Self { places: Places::up(at, tell)?, client: None })
     }
@@ -72,14 +75,7 @@ impl Bed for Setup {
     }
 
     fn takes_s(setting: &Setting, part: &Part, levels: &[String]) -> f64 {
-        let rows = setting.rows(1) as f64;
-        let at_once = levels.first().map_or(1, |level| at_work(level).len()) as f64;
-        match part.name.as_str() {
-            LOAD => rows / LOADED_PER_S * at_once,
-            SELECT | BESIDE => rows / READ_PER_S * at_once,
-            DISK => 2.0 * setting.seconds + 2.0,
-            _ => setting.seconds + 1.0,
-        }
+        setting.takes_s(part, levels)
     }
 
     fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
@@ -102,6 +98,7 @@ impl Bed for Setup {
             NET => network(at, places, self.client.as_ref().ok_or_else(not_running)?, level, &mut run)?,
             DISK => disk(at, places, order, &mut run)?,
             FLUSH => flushes(at, places, level, &mut run)?,
+            MACHINE => machine(at, places, level, &mut run)?,
             _ => return Err(PublishedError::unreadable("part")),
         }
         Ok(Some(run).filter(|_| !at.workplace.stop.is_set()))
@@ -111,12 +108,6 @@ impl Bed for Setup {
         judge::judge(plan, setting, runs)
     }
 }
-
-/// Of the rows, which part the load beside the selects has: it takes about as long as they do.
-const SECOND_PART: u64 = 5;
-/// What a load or a read takes in one server, in rows per second: for the time that is told.
-const LOADED_PER_S: f64 = 25_000.0;
-const READ_PER_S: f64 = 100_000.0;
 
 /// The same in the servers of a level; the mean of those, and how evenly they worked.
 fn each(at: &At<'_, Setting>, places: &Places, level: &str, work: Work, run: &mut Run) -> Result<()> {

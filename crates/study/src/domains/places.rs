@@ -3,7 +3,7 @@
 use super::setting::{BLOCK_ROWS, PLACES, Setting};
 use crate::harness::{Event, Notify, Run};
 use crate::interfere::tables::{Block, blocks};
-use crate::published::{At, PrivateServer, PublishedError, Result, Watch};
+use crate::published::{At, PrivateServer, Result, Watch};
 use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
 use evenkeel_os::cpu::Affinity;
@@ -11,7 +11,6 @@ use evenkeel_sense::CpuOf;
 use evenkeel_sense::cpu::CpuSet;
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::{Control, Target};
-use std::thread::ScopedJoinHandle;
 
 /// The buffer pool has this part of the memory: what a server needs beside it is the same in all.
 const POOL_PART: u64 = 4;
@@ -73,10 +72,6 @@ pub fn client_cpus() -> Option<CpuSet> {
 pub fn go_outside() {
     // Where it is refused the scheduler decides.
     let _ = client_cpus().map(|cpus| Affinity::of(cpus.iter()).apply());
-}
-
-pub fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
-    thread.join().unwrap_or_else(|_| Err(PublishedError::wrong("a client ended badly")))
 }
 
 /// Watches all servers, and `more` processes of ours.

@@ -1,18 +1,20 @@
 //! What the places themselves give: the network between them, their disks, and how long a flush takes.
 
-use super::places::{Places, client_cpus, joined, note_probe, watch};
+use super::places::{Places, client_cpus, note_probe, watch};
 use super::setting::{LINE_BYTES_PER_S, PAIRS, PLACES, Setting, at_work};
 use crate::harness::{Order, Run};
 use crate::probe::Place;
 use crate::probe::disk::{Access, DiskPlan, surface};
 use crate::probe::flush::flush;
+use crate::probe::machine::{Machine, machine as speeds};
+use crate::probe::memory::held;
 use crate::probe::network::{Flow, Pair, at_once};
-use crate::published::{At, PrivateServer, PublishedError, Result};
+use crate::published::{At, PrivateServer, PublishedError, Result, joined};
 use evenkeel_site::sandbox::{Domain, Net, SandboxSpec};
 use std::time::Duration;
 
 const CLIENT: &str = "client";
-/// Connections that start one after the other are side by side for most of this.
+/// A connection takes some of this to come to its rate.
 const NET_SECONDS_MIN: f64 = 2.0;
 
 /// The client machine of Table 1: a network and a line of its own; nobody asks its server.
@@ -78,32 +80,68 @@ pub fn disk(at: &At<'_, Setting>, places: &Places, order: &Order<'_>, run: &mut 
         time: Duration::from_secs_f64(at.setting.seconds),
         seed: at.plan.seed,
     };
-    let (at_work, stop) = (at_work(order.level("where")), at.workplace.stop);
-    let watched = watch(places, &[])?;
-    let surfaces = std::thread::scope(|scope| {
-        let start = |place: &usize| {
-            let (server, plan) = (&places.all[*place].server, &plan);
-            scope.spawn(move || surface(&Place::of(&server.sandbox)?, plan, stop))
-        };
-        let working: Vec<_> = at_work.iter().map(start).collect();
-        working.into_iter().map(joined).collect::<Result<Vec<_>>>()
-    })?;
-    note_probe(&watched, run);
+    let stop = at.workplace.stop;
+    let surfaces = in_each(places, order.level("where"), run, |place| surface(place, &plan, stop))?;
     for (figure, reads) in [("read_mb_per_s", true), ("write_mb_per_s", false)] {
-        let cells = surfaces.iter().flatten().flat_map(|surface| &surface.cells);
-        let rates: Vec<f64> =
-            cells.filter(|cell| cell.access.reads() == reads).map(|cell| cell.mb_per_s).collect();
-        run.set(figure, rates.iter().sum::<f64>() / rates.len() as f64);
+        let cells = surfaces.iter().flat_map(|surface| &surface.cells);
+        run.set(figure, mean(cells.filter(|cell| cell.access.reads() == reads).map(|cell| cell.mb_per_s)));
     }
     Ok(())
 }
 
 /// Flushes of a small append.
 pub fn flushes(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
-    let place = Place::of(&places.all[at_work(level)[0]].server.sandbox)?;
-    let watched = watch(places, &[])?;
-    let flush = flush(&place, Duration::from_secs_f64(at.setting.seconds), at.workplace.stop)?;
-    note_probe(&watched, run);
-    run.set("flush_ms", flush.map(|flush| flush.p50_ms));
+    let (time, stop) = (Duration::from_secs_f64(at.setting.seconds), at.workplace.stop);
+    let flushes = in_each(places, level, run, |place| flush(place, time, stop))?;
+    run.set("flush_ms", mean(flushes.iter().map(|flush| flush.p50_ms)));
     Ok(())
+}
+
+/// Working sets that the first cache holds, and the largest that a guest has memory for.
+const SETS: [(&str, u64); 2] = [("cache_ns", 16 << 10), ("memory_ns", 16 << 20)];
+
+/// CPU, memory and cache of each place, and the memory that its server has, and the kernel for it.
+pub fn machine(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
+    let (seconds, stop) = (at.setting.seconds.ceil() as u32, at.workplace.stop);
+    let all = in_each(places, level, run, |place| {
+        let held = held(place);
+        Ok(speeds(place, seconds, stop)?.map(|found| (found, held)))
+    })?;
+    let speed = |of: &dyn Fn(&Machine) -> Option<f64>| mean(all.iter().filter_map(|(found, _)| of(found)));
+    run.set("operations", speed(&|found| Some(found.operations_per_s.mean / 1e6)));
+    run.set("copied_mb_per_s", speed(&|found| Some(found.copied_bytes_per_s.mean / 1e6)));
+    for (figure, set) in SETS {
+        let access =
+            |found: &Machine| found.access_ns.iter().find(|(bytes, _)| *bytes == set).map(|of| of.1.mean);
+        run.set(figure, speed(&access));
+    }
+    let held = || all.iter().filter_map(|(_, held)| *held);
+    run.set("server_mb", mean(held().map(|held| held.anonymous as f64 / 1e6)));
+    run.set("kernel_mb", mean(held().map(|held| held.kernel as f64 / 1e6)));
+    Ok(())
+}
+
+/// What a probe says of each place of a level, of all at once; of none where somebody asked to stop.
+fn in_each<T: Send>(
+    places: &Places,
+    level: &str,
+    run: &mut Run,
+    probe: impl Fn(&Place) -> Result<Option<T>> + Sync,
+) -> Result<Vec<T>> {
+    let watched = watch(places, &[])?;
+    let found = std::thread::scope(|scope| {
+        let start = |place: &usize| {
+            let (server, probe) = (&places.all[*place].server, &probe);
+            scope.spawn(move || probe(&Place::of(&server.sandbox)?))
+        };
+        let working: Vec<_> = at_work(level).iter().map(start).collect();
+        working.into_iter().map(joined).collect::<Result<Vec<_>>>()
+    })?;
+    note_probe(&watched, run);
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    (count > 0.0).then(|| sum / count)
 }

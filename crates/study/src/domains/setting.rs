@@ -1,7 +1,10 @@
 //! What the study is made by: the size of a guest, and its parts.
 
 use crate::harness::{Factor, Part};
+use crate::interfere::tables::Block;
 use crate::published::{MachineRecord, Number, Numbers};
+use evenkeel_core::random::Seed;
+use evenkeel_os::clock::monotonic;
 use evenkeel_site::sandbox::{Domain, FileDisk, FileSystem, Net};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +15,7 @@ pub const STARVE: &str = "starve";
 pub const NET: &str = "network";
 pub const DISK: &str = "disk";
 pub const FLUSH: &str = "flush";
+pub const MACHINE: &str = "machine";
 
 /// 100 Mbit/s, as the published client machine had.
 pub const LINE_BYTES_PER_S: u64 = 12_500_000;
@@ -23,12 +27,14 @@ const RECORDS: [u32; 3] = [4, 64, 1024];
 pub const PLACES: [&str; 3] = ["host", "a", "b"];
 /// Rows of a run, which is what one LOAD DATA sends.
 pub const BLOCK_ROWS: u64 = 10_000;
+/// Of the rows, which part the load beside the selects has.
+pub const SECOND_PART: u64 = 5;
 /// What a row takes on disk, with its indexes.
 const ROW_BYTES: u64 = 300;
 /// Memory of the published host as a multiple of a guest's: 512 MB to 145 MB.
 const HOST_PART: f64 = 512.0 / 145.0;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Setting {
     /// Memory of a guest in bytes.
     pub memory: u64,
@@ -36,20 +42,28 @@ pub struct Setting {
     pub data: f64,
     /// How long a pair, a point of a surface or a starving guest is watched.
     pub seconds: f64,
+    /// How long this machine takes for rows, where the one that the times are of takes 1.
+    pub slowness: f64,
     pub place: MachineRecord,
 }
 
 impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
         let memory = Number::new("memory", self.memory as f64, 64e6, 1e12);
-        vec![memory, Number::new("data", self.data, 0.1, 1e3), Number::measured_s("seconds", self.seconds)]
+        let pace = Number::new("slowness", self.slowness, 1e-3, 1e3);
+        vec![
+            memory,
+            pace,
+            Number::new("data", self.data, 0.1, 1e3),
+            Number::measured_s("seconds", self.seconds),
+        ]
     }
 }
 
 impl Setting {
     /// One of so many parts of all rows.
     pub fn rows(&self, parts: u64) -> u64 {
-        (self.data * self.memory as f64) as u64 / ROW_BYTES / parts / BLOCK_ROWS * BLOCK_ROWS
+        ((self.data * self.memory as f64) as u64 / ROW_BYTES / parts / BLOCK_ROWS).max(1) * BLOCK_ROWS
     }
 
     /// Where the server of a place runs. All share the first CPU, as the published ones did.
@@ -64,6 +78,59 @@ impl Setting {
         let (weight, net) = (Some(100), Some(Net::default()));
         Domain { cpus, weight, memory: Some(self.memory), file_disk: Some(disk), net, ..Domain::default() }
     }
+}
+
+// For the time that is told before the start.
+
+/// Seconds for a row: of its load on the host, in one guest and in each of two, and of the selects; and what a load takes more where the
+/// page of its index has to come from the disk.
+const LOADED_S: [f64; 3] = [20e-6, 23e-6, 39e-6];
+const READ_S: [f64; 3] = [7e-6, 9e-6, 13e-6];
+const FETCHED_S: f64 = 180e-6;
+/// With so many times a guest's memory of data its buffer pool holds the index.
+const DATA_FITS: f64 = 2.0;
+/// To write 10,000 rows as text.
+const BLOCK_S: f64 = 0.04;
+/// To start and to end the servers.
+const AROUND_S: f64 = 20.0;
+
+impl Setting {
+    pub fn takes_s(&self, part: &Part, levels: &[String]) -> f64 {
+        let level = levels.first().map_or("", String::as_str);
+        let place = ["host", "one"].iter().position(|known| *known == level).unwrap_or(2);
+        let misses = if place > 0 { (1.0 - DATA_FITS / self.data).max(0.0) } else { 0.0 };
+        let rows = self.rows(1) as f64 * self.slowness;
+        let load = rows * (LOADED_S[place] + misses * FETCHED_S);
+        match part.name.as_str() {
+            LOAD => load,
+            SELECT => rows * READ_S[place],
+            BESIDE => rows * READ_S[place] + load / SECOND_PART as f64,
+            MACHINE => 9.0 * self.seconds.ceil(),
+            NET => self.seconds.max(2.0) + 1.0,
+            DISK => 2.0 * self.seconds + 1.5,
+            _ => self.seconds + 1.5,
+        }
+    }
+
+    /// With the most data, five times the memory at most, by which these parts will end within so many seconds.
+    pub fn within(&self, seconds: f64, parts: &[Part]) -> Self {
+        let of = |halves: u32| Self { data: f64::from(halves) / 2.0, ..self.clone() };
+        let ends = |of: &Self| {
+            let part = |part: &Part| part.takes_s(|levels| of.takes_s(part, levels));
+            AROUND_S + parts.iter().map(part).sum::<f64>() <= seconds
+        };
+        (1..=10).rev().map(of).find(ends).unwrap_or_else(|| of(1))
+    }
+}
+
+/// How long this machine takes for rows: the best of three tries at the text of some.
+pub fn slowness() -> f64 {
+    let took = |_| {
+        let began = monotonic();
+        Block::sized(Seed(1), BLOCK_ROWS);
+        (monotonic() - began).as_secs_f64()
+    };
+    (0..3).map(took).fold(f64::INFINITY, f64::min) / BLOCK_S
 }
 
 /// The places that work at a level of the factor `where`.
@@ -91,6 +158,7 @@ pub const PAIRS: [(&str, &[Pair], f64); 9] = [
 ];
 
 const ABOUT_NET: &str = "A TCP connection for each pair, all at once; the server is named first. The client machine has a line of 100 Mbit/s.";
+const ABOUT_MACHINE: &str = "A thread computes, copies, and reads in random order 16 KiB (a cache) and 16 MiB (memory, or the last cache); what each server has of memory, and the kernel for its domain.";
 const ABOUT_DISK: &str =
     "A file (MiB) in records (KiB), one I/O at a time, through the page cache; two guests: the mean of both.";
 const ABOUT_BESIDE: &str =
@@ -107,6 +175,7 @@ pub fn parts(repeats: u32) -> Vec<Part> {
     let [pair, to] = [of("pair", &PAIRS.map(|(name, ..)| name)), of("where", &["host", "one"])];
     let [jobs, spins] = [of("jobs", &["read", "write", "both"]), of("spins", &["0", "1", "8", "first"])];
     vec![
+        Part::new(MACHINE, "CPU, memory and cache", ABOUT_MACHINE, vec![wheres()], repeats),
         Part::new(NET, "network (Table 1)", ABOUT_NET, vec![pair], often),
         Part::new(DISK, "disk (Figures 1 to 6)", ABOUT_DISK, vec![wheres(), record, file], repeats),
         Part::new(FLUSH, "flushes", "Appends of 512 bytes, each flushed.", vec![to], often),
@@ -121,9 +190,13 @@ pub fn parts(repeats: u32) -> Vec<Part> {
 mod tests {
     use super::*;
 
+    fn of(data: f64) -> Setting {
+        Setting { memory: 128 << 20, data, seconds: 1.0, slowness: 1.0, ..Default::default() }
+    }
+
     #[test]
     fn a_guest_has_a_disk_with_room_for_its_data_and_the_host_the_published_part_of_memory() {
-        let setting = Setting { memory: 128 << 20, data: 5.0, seconds: 1.0, place: MachineRecord::default() };
+        let setting = of(5.0);
         assert_eq!(setting.domain(0).to_string(), "cpus=0,memory=451M");
         let guest = setting.domain(1);
         assert_eq!(
@@ -135,6 +208,13 @@ mod tests {
         assert!(
             rows.is_multiple_of(BLOCK_ROWS) && (rows * ROW_BYTES) as f64 > 0.98 * 5.0 * (128 << 20) as f64
         );
+    }
+
+    #[test]
+    fn less_data_are_taken_where_all_would_take_too_long() {
+        let data = |slowness, seconds| Setting { slowness, ..of(9.0) }.within(seconds, &parts(1)).data;
+        assert_eq!((data(1.0, 1e6), data(1.0, 1.0)), (5.0, 0.5));
+        assert!(data(1.0, 660.0) > data(2.0, 660.0), "{}", data(1.0, 660.0));
     }
 
     #[test]

@@ -125,6 +125,11 @@ impl Part {
         is_well(&self.name) && levels.map(|level| level.name.as_str()).all(is_well)
     }
 
+    /// How long its runs take where one of these levels takes so many seconds.
+    pub fn takes_s(&self, run: impl Fn(&[String]) -> f64) -> f64 {
+        f64::from(self.repeats) * self.combinations().iter().map(|levels| run(levels)).sum::<f64>()
+    }
+
     pub fn runs(&self) -> usize {
         let each = self.factors.iter().map(|factor| factor.levels.len());
         each.fold(self.repeats as usize, usize::saturating_mul)

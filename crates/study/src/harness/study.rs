@@ -29,11 +29,7 @@ pub trait Study {
 
     /// For all of a plan, seconds.
     fn whole_s(&self, plan: &Plan) -> f64 {
-        let of_part = |part: &Part| -> f64 {
-            let once = part.combinations().iter().map(|levels| self.takes_s(part, levels)).sum::<f64>();
-            once * f64::from(part.repeats)
-        };
-        plan.parts.iter().map(of_part).sum()
+        plan.parts.iter().map(|part| part.takes_s(|levels| self.takes_s(part, levels))).sum()
     }
 
     /// Puts up what the runs of a part need, by what was measured before. It is called before the first run of a part that is missing.

@@ -1,7 +1,7 @@
 //! What a network carries between two places: iperf3, with a server of its own for each pair.
 
 use super::place::{Place, Started};
-use crate::published::{PublishedError, Result, While};
+use crate::published::{PublishedError, Result, While, joined};
 use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
+use std::sync::Barrier;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -47,32 +48,23 @@ const LISTENS: &str = "00000000:0000 0A";
 /// iperf3 is not installed, or a client cannot reach its server.
 pub fn at_once(pairs: &[Pair<'_>], seconds: u32, stop: &Stop) -> Result<Option<Vec<Flow>>> {
     let servers = pairs.iter().map(|pair| serve(pair.server)).collect::<Result<Vec<_>>>()?;
-    let clients = pairs.iter().zip(&servers).map(|(pair, (_, port))| {
-        let address = pair.server.address_from(pair.client).to_string();
+    let together = Barrier::new(pairs.len());
+    let flow = |(pair, (_, port)): (&Pair<'_>, &(Started, u16))| {
+        let address = pair.server.address_from(pair.client);
+        let words = format!("-4 -J -i 0 -c {address} -p {port} -t {seconds}");
         let mut client = Command::new("iperf3");
-        client.args([
-            "-4",
-            "-J",
-            "-i",
-            "0",
-            "-c",
-            &address,
-            "-p",
-            &port.to_string(),
-            "-t",
-            &seconds.to_string(),
-        ]);
-        pair.client.start(&mut client)
-    });
-    let clients = clients.collect::<Result<Vec<_>>>()?;
-    let mut flows = Vec::new();
-    for client in clients {
+        client.args(words.split(' '));
+        together.wait();
         let patience = Duration::from_secs(u64::from(seconds)) + AROUND;
-        let Some(said) = client.ended(patience, stop)? else { return Ok(None) };
+        let Some(said) = pair.client.run(&mut client, patience, stop)? else { return Ok(None) };
         let flow = read(&serde_json::from_str(&said)?);
-        flows.push(flow.ok_or_else(|| PublishedError::wrong("iperf3 says nothing of one end"))?);
-    }
-    Ok(Some(flows))
+        flow.map(Some).ok_or_else(|| PublishedError::wrong("iperf3 says nothing of one end"))
+    };
+    std::thread::scope(|scope| {
+        let flow = &flow;
+        let sending: Vec<_> = pairs.iter().zip(&servers).map(|of| scope.spawn(move || flow(of))).collect();
+        sending.into_iter().map(joined).collect()
+    })
 }
 
 /// Starts a server for one client, and waits until it listens; with its port.

@@ -27,7 +27,7 @@ pub(crate) use hosts::{Periods, of_hosts};
 pub use program::{
     AnyError, DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick,
 };
-pub(crate) use program::{Watch, While, timed};
+pub(crate) use program::{Watch, While, joined, timed};
 pub use scratch::{At, AtWork, Bed, Workplace};
 pub(crate) use scratch::{PrivateServer, Scratch, not_running};
 pub use setting::MachineRecord;

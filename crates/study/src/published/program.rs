@@ -14,11 +14,13 @@ use evenkeel_lab::workload::user::Definition;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::tools::ToolError;
 use evenkeel_sense::CpuOf;
-use evenkeel_sense::cpu::{CpuReading, CpuUse};
+use evenkeel_sense::cpu::{CpuReading, CpuUse, KernelThreads};
+use evenkeel_sense::disk::Device;
 use evenkeel_site::sandbox::SandboxError;
 use evenkeel_site::server::TargetError;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 
 pub trait Program {
     /// Starts a guard, and returns when it listens and its controller has decided for the first time.
@@ -200,19 +202,26 @@ pub(crate) fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     Ok((done, (monotonic() - began).as_secs_f64()))
 }
 
+/// What a thread of the study came to.
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
+    thread.join().unwrap_or_else(|_| Err(PublishedError::wrong("a client ended badly")))
+}
+
 /// What was read when it began.
 pub(crate) struct Watch {
     at: Nanos,
     host: Option<CpuReading>,
     /// Of the processes of the study, this one last.
     own: Vec<(u32, Option<CpuReading>)>,
+    /// A file disk that one of them works on, and the kernel's threads, of which some work for it.
+    file_disk: Option<(Device, KernelThreads)>,
 }
 
 /// What is not known is `None`, as of a process that has ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Used {
     pub steal_percent: Option<f64>,
-    /// Of all but the study, percent of the machine.
+    /// Of all but the study, percent of the machine; without the kernel's threads where the study has a file disk.
     pub other_load_percent: Option<f64>,
     /// Of the first process of the study.
     pub first_s: Option<f64>,
@@ -233,7 +242,13 @@ impl Watch {
     pub fn begin(processes: impl IntoIterator<Item = u32>) -> Self {
         let (at, host) = (monotonic(), CpuOf::Host.read());
         let own = processes.into_iter().chain([std::process::id()]);
-        Self { at, host, own: own.map(|process| (process, CpuOf::Process(process).read())).collect() }
+        let own: Vec<_> = own.map(|process| (process, CpuOf::Process(process).read())).collect();
+        // A server works in its data directory.
+        let file_disk = own.iter().find_map(|(process, _)| {
+            let device = Device::of_path(format!("/proc/{process}/cwd").as_ref())?;
+            KernelThreads::behind(&device).map(|threads| (device, threads))
+        });
+        Self { at, host, own, file_disk }
     }
 
     pub fn end(&self) -> Used {
@@ -245,8 +260,13 @@ impl Watch {
             .map(|(process, before)| Some(used(CpuOf::Process(*process), before)?.busy.as_secs_f64()))
             .collect();
         let host = used(CpuOf::Host, &self.host);
+        let kernel = self
+            .file_disk
+            .as_ref()
+            .and_then(|(device, before)| Some(KernelThreads::behind(device)?.since(before).as_secs_f64()));
         let other_load_percent =
             host.as_ref().zip(busy_s.iter().copied().sum()).map(|(host, own_s): (_, f64)| {
+                let own_s = own_s + kernel.unwrap_or_default();
                 // They are read one after the other, so that the difference may be a little below nothing.
                 (100.0 * (host.busy.as_secs_f64() - own_s) / (host.capacity * over.as_secs_f64())).max(0.0)
             });

@@ -248,7 +248,7 @@ mod tests {
             ("shares experiments=table-9", "there is table-3"),
             ("shares live=yes period=50ms", "between 200ms and 10s"),
             ("databases duration=1s", "windows do not move"),
-            ("domains parts=disc", "there is network, disk, flush"),
+            ("domains parts=disc", "there is machine, network, disk, flush"),
             ("telecom records=5", "5 is not in"),
             ("variation url=sandbox:nobody", "no sandbox"),
             ("variation parts=pool rate=10", "there is rates; the other parts take private servers"),
