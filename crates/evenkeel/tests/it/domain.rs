@@ -163,32 +163,29 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
 #[test]
 fn the_smallest_study_of_domains_measures_all_places_and_leaves_nothing() {
     let home = home();
-    if !is_up(home.path(), "weight=100,memory=128M,file-disk=600M,net") {
-        return;
+    if evenkeel_os::user().0 != 0 {
+        return left_out("only root can limit a server");
     }
-    done(home.path(), &["sandbox", "down", "a"]);
-    done(home.path(), &["sandbox", "clean", "a", "--yes"]);
     let line =
-        "-q study domains --quick parts=flush,load,beside,starve data=0.1 seconds=1s --json --name tiny";
+        "-q study domains --quick parts=flush,load,select,beside data=0.1 seconds=1s --json --name tiny";
     let results: Value = serde_json::from_str(&done(home.path(), &words(line))).expect("JSON");
     let cells = results["cells"].as_array().expect("cells");
     let figure = |level: &str, figure: &str| {
-        let has = |cell: &&Value| ["where", "jobs", "spins"].iter().any(|factor| cell[factor] == level);
+        let has = |cell: &&Value| cell["where"] == level || cell["jobs"] == level;
         cells.iter().filter(has).find_map(|cell| cell["figures"][figure]["mean"].as_f64())
     };
     for (level, names) in [
         ("host", &["flush_ms", "seconds"][..]),
         ("two", &["seconds", "a_over_b", "theta_a"]),
         ("both", &["read_s", "write_s"]),
-        ("first", &["spin_percent", "queries_per_s"]),
     ] {
         for name in names {
             assert!(figure(level, name).is_some_and(|value| value > 0.0), "{name} of {level}: {cells:#?}");
         }
     }
     let headline = results["headline"].as_str().expect("a headline");
-    assert!(headline.contains("leaves each guest") && headline.contains("single runs"), "{headline}");
+    assert!(headline.contains("stand on single runs"), "{headline}");
     seen_by_all(home.path(), &results, "domains", "study,part,where,");
     assert_eq!(there(home.path(), None, std::process::id()), [""; 0]);
-    assert!(fs::read_dir(home.path().join("sandboxes")).is_ok_and(|mut left| left.next().is_none()));
+    assert_eq!(fs::read_dir(home.path().join("sandboxes")).map_or(0, Iterator::count), 0);
 }

@@ -214,7 +214,7 @@ mod tests {
     fn less_data_are_taken_where_all_would_take_too_long() {
         let data = |slowness, seconds| Setting { slowness, ..of(9.0) }.within(seconds, &parts(1)).data;
         assert_eq!((data(1.0, 1e6), data(1.0, 1.0)), (5.0, 0.5));
-        assert!(data(1.0, 660.0) > data(2.0, 660.0), "{}", data(1.0, 660.0));
+        assert!(data(1.0, 560.0) > data(2.0, 560.0), "{}", data(1.0, 560.0));
     }
 
     #[test]
