@@ -63,9 +63,7 @@ impl Groups {
         }
         match own(None).and_then(|own| create_v2(&own, name, domain)) {
             Some(Ok(groups)) => Ok(groups),
-            Some(Err(error)) => {
-                Err(SandboxError::Limit { what: domain.controllers().join(", "), reason: error.to_string() })
-            }
+            Some(Err(error)) => Err(SandboxError::limit_io(domain.controllers().join(", "), &error)),
             None => create_v1(own, name, domain),
         }
     }
@@ -206,13 +204,13 @@ fn create_v1(
     let mut groups = Groups::default();
     let mut add = |controller: &str, limit: &dyn Fn(&Path) -> io::Result<()>| -> io::Result<()> {
         let own = own(Some(controller));
-        let own = own
-            .ok_or_else(|| io::Error::other(format!("this system has no {controller} cgroup controller")))?;
+        let absent = || format!("this system has no {controller} cgroup controller");
+        let own = own.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, absent()))?;
         let path = made_v1(&own, name, limit)?;
         groups.0.push(Cgroup { controllers: vec![controller.into()], path });
         Ok(())
     };
-    let refused = |what: String| |error: io::Error| SandboxError::Limit { what, reason: error.to_string() };
+    let refused = |what: String| |error: io::Error| SandboxError::limit_io(what, &error);
     if let Some(cpus) = &domain.cpus {
         // A failure leaves the CPUs to the scheduler's affinity.
         let _ = add("cpuset", &|dir| set_cpus_v1(dir, cpus));

@@ -70,19 +70,22 @@ pub(super) fn name(hash: u64) -> String {
 /// Whether there is what it takes to make one.
 pub(super) fn check(net: Net) -> Result<(), SandboxError> {
     if !is_root() {
-        return Err(refused(net, "only root may make network namespaces".to_owned()));
+        let reason = "only root may make network namespaces".to_owned();
+        return Err(refused(net, reason, "run it as root, or without a network of its own"));
     }
     match ["ip", "tc", "flock"].into_iter().find(|program| !tools::is_there(program)) {
         None => Ok(()),
         Some(absent) => {
-            Err(refused(net, format!("there is no {absent}; install the packages iproute2 and util-linux")))
+            let reason = format!("there is no {absent}, which is in the packages iproute2 and util-linux");
+            Err(refused(net, reason, "install them, or run without a network of its own"))
         }
     }
 }
 
 impl Network {
     pub(super) fn create(name: &str, net: Net) -> Result<Self, SandboxError> {
-        let refuse = |reason: String| refused(net, reason);
+        let hint = "run it where root may make network namespaces, or without a network of its own";
+        let refuse = |reason: String| refused(net, reason, hint);
         // Whoever held it may have removed the file.
         let is_it = |lock: &File| Some(lock.metadata().ok()?.ino() == fs::metadata(LOCK).ok()?.ino());
         let locked = || {
@@ -149,6 +152,7 @@ impl Network {
     /// Tries the rate in both directions by a connection of our own.
     pub(super) fn prove(&self, net: Net, stop: &Stop, events: Events<'_>) -> Result<(), SandboxError> {
         let Some(rate) = net.bytes_per_s else { return Ok(()) };
+        let refuse = |reason: String| refused(net, reason, "correct the rate, or run without it");
         proof::once(&words(net), events, || {
             let mut found = Vec::new();
             for (way, is_out) in [("to the server", false), ("from it", true)] {
@@ -156,13 +160,13 @@ impl Network {
                 for _ in 0..TRIES {
                     let copied = self
                         .copied(is_out)
-                        .map_err(|error| refused(net, format!("no data came {way}: {error}")))?;
+                        .map_err(|error| refuse(format!("no data came {way}: {error}")))?;
                     outcome = judge(rate as f64, copied);
                     if outcome.is_ok() || stop.is_set() {
                         break;
                     }
                 }
-                let text = outcome.map_err(|reason| refused(net, format!("{reason} {way}")))?;
+                let text = outcome.map_err(|reason| refuse(format!("{reason} {way}")))?;
                 found.push(format!("{text} {way}"));
             }
             Ok(found.join(", "))
@@ -234,9 +238,9 @@ fn words(net: Net) -> String {
     net.bytes_per_s.map_or_else(|| "net".to_owned(), |rate| format!("net={rate}"))
 }
 
-fn refused(net: Net, reason: String) -> SandboxError {
+fn refused(net: Net, reason: String, hint: &'static str) -> SandboxError {
     let rate = net.bytes_per_s.map_or_else(String::new, |rate| format!(" of {rate} bytes per second"));
-    SandboxError::Limit { what: format!("it to a network of its own{rate}"), reason }
+    SandboxError::Limit { what: format!("it to a network of its own{rate}"), reason, hint }
 }
 
 fn namespace(name: &str) -> PathBuf {

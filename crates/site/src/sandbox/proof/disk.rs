@@ -181,7 +181,7 @@ fn judge(expected: f64, free: f64, held: f64) -> Result<(), String> {
 
 /// The words of a refusal.
 fn refused(limit: DiskLimit, reason: impl Into<String>) -> SandboxError {
-    SandboxError::Limit { what: format!("the disk to {limit}"), reason: reason.into() }
+    SandboxError::limit(format!("the disk to {limit}"), reason)
 }
 
 /// Sets the limit for whoever is in these groups, on the disk that holds a folder; [`DiskLimit::default`] takes it away.
@@ -191,11 +191,13 @@ pub(in crate::sandbox) fn set(
     limit: DiskLimit,
 ) -> Result<(), SandboxError> {
     let refuse = |reason: String| refused(limit, reason);
-    let device = Device::of_path(folder).ok_or_else(|| {
-        refuse(format!(
+    let device = Device::of_path(folder).ok_or_else(|| SandboxError::Limit {
+        what: format!("the disk to {limit}"),
+        reason: format!(
             "{} is not on a single disk (tmpfs, overlay and network file systems have none)",
             folder.display()
-        ))
+        ),
+        hint: "name a folder on a disk by --home, or run without the limit",
     })?;
     let number = device.whole();
     let group =
@@ -205,7 +207,9 @@ pub(in crate::sandbox) fn set(
         true => set_v2(&group.path, number, limit),
         false => set_v1(&group.path, number, limit),
     };
-    written.map_err(|error| refuse(format!("device {}:{}: {error}", number.0, number.1)))
+    written.map_err(|error| {
+        SandboxError::limit_io(format!("the disk {}:{} to {limit}", number.0, number.1), &error)
+    })
 }
 
 fn set_v2(group: &Path, (major, minor): (u32, u32), limit: DiskLimit) -> io::Result<()> {

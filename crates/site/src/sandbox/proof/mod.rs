@@ -88,7 +88,7 @@ impl Inside<'_> {
 
 /// The words of a refusal.
 fn refused(what: &str, reason: impl Into<String>) -> SandboxError {
-    SandboxError::Limit { what: what.to_owned(), reason: reason.into() }
+    SandboxError::limit(what, reason)
 }
 
 /// The words where a process cannot be tried inside.
