@@ -111,7 +111,7 @@ fn together(
     let wanted = workers.iter().flatten().count();
     std::thread::scope(|scope| {
         let start = |(worker, side): (Option<Worker>, &Side)| {
-            let affinity = side.has_own_cpus.then(|| Affinity::of(side.place.cpus.iter()));
+            let affinity = side.place.cpus.as_ref().map(|cpus| Affinity::of(cpus.iter()));
             worker.map(|worker| scope.spawn(move || work(worker, affinity.as_ref(), pace)))
         };
         let working: Vec<Option<Working<'_>>> = workers.into_iter().zip(sides).map(start).collect();

@@ -1,15 +1,14 @@
 //! A domain that is up: its server with the tables of all jobs, and where its processes run.
 
 use super::jobs::{CLONE, Client, Copier, Job, Worker};
-use super::process::Place;
 use super::schema::Schema;
 use super::setting::{PART, Setting, Site, names};
 use super::tables::{self, Block};
 use crate::harness::{Event, Notify};
+use crate::probe::Place;
 use crate::published::{At, PrivateServer, Result, While};
 use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
-use evenkeel_sense::CpuOf;
 use evenkeel_sense::disk::Device;
 use evenkeel_site::copy::Snapshot;
 use evenkeel_site::elsewhere::Elsewhere;
@@ -24,8 +23,6 @@ pub struct Side {
     server: Server,
     target: Target,
     pub place: Place,
-    /// Its clients run on its CPUs.
-    pub has_own_cpus: bool,
     /// The disk that holds its data; `None` where it is none, or not seen from here.
     pub disk: Option<Device>,
     /// Of the table that is only read.
@@ -79,18 +76,9 @@ impl Side {
         };
         let server = PrivateServer::up(&at.workplace, &spec)?;
         let target = server.emptied("interfere", at.workplace.stop)?;
-        // A file disk has them behind a link.
-        let data =
-            server.sandbox.dir().join("data").canonicalize().doing(|| "looking for the data directory")?;
-        let place = Place {
-            groups: server.sandbox.cgroups().to_vec(),
-            cpus: domain.cpus.clone().or_else(|| CpuOf::Host.cpus()).unwrap_or_default(),
-            folder: data.parent().unwrap_or(&data).to_owned(),
-            network: server.sandbox.network(),
-        };
-        let (has_own_cpus, disk) = (domain.cpus.is_some(), Device::of_path(&place.folder));
-        let server = Server::Private(server);
-        Ok(Self { name, server, target, place, has_own_cpus, disk, checksum: String::new() })
+        let place = Place::of(&server.sandbox)?;
+        let disk = Device::of_path(&place.folder);
+        Ok(Self { name, server: Server::Private(server), target, place, disk, checksum: String::new() })
     }
 
     fn theirs(at: &At<'_, Setting>, name: String, url: &str, sense_with: Option<&str>) -> Result<Self> {
@@ -105,8 +93,7 @@ impl Side {
         let local = Local::of(&mut Control::connect_until(&target, stop)?).filter(|_| far.is_none());
         let disk = local.as_ref().and_then(|local| Device::of_path(&local.data_dir));
         let server = Server::Theirs { pid: local.map(|local| local.pid), far, _schema: schema };
-        let (place, checksum) = (Place::default(), String::new());
-        Ok(Self { name, server, target, place, has_own_cpus: false, disk, checksum })
+        Ok(Self { name, server, target, place: Place::host(""), disk, checksum: String::new() })
     }
 
     pub fn control(&self, stop: &Stop) -> Result<Control> {

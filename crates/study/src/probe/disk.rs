@@ -155,7 +155,7 @@ fn fio(
     let mut fio = Command::new("fio");
     fio.args(["--name=probe", "--ioengine=psync", "--thread=1", "--output-format=json"]);
     fio.arg(format!("--filename={}", file.path().display())).arg(format!("--size={bytes}")).args(words);
-    let Some(said) = place.run(fio.current_dir(place.folder()), patience, stop)? else { return Ok(None) };
+    let Some(said) = place.run(fio.current_dir(&place.folder), patience, stop)? else { return Ok(None) };
     // Notes may come first.
     let from = said.find('{').unwrap_or_default();
     Ok(Some(serde_json::from_str::<Value>(&said[from..])?["jobs"][0].take()))

@@ -45,9 +45,9 @@ impl Sandbox {
         self.record.target(Address::Tcp { host: self.bind().to_string(), port: self.record.port })
     }
 
-    /// Its network namespace and the machine's address seen from there; `None` where it has no network of its own.
+    /// Its network namespace and its address there; `None` where it has no network of its own.
     pub fn network(&self) -> Option<(PathBuf, Ipv4Addr)> {
-        self.network.as_ref().map(|network| (network.namespace(), network.of_machine()))
+        self.network.as_ref().map(|network| (network.namespace(), network.address))
     }
 
     /// Where it listens.
