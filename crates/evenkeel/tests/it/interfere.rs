@@ -98,10 +98,14 @@ fn a_server_of_the_users_has_a_schema_while_jobs_run_and_none_afterwards_and_wha
         server.address()
     );
     let text = refused(home.path(), &words(&line));
-    assert!(text.contains("tag, which interfere did not make"), "{text}");
+    assert!(text.contains("not made by interfere: it has tag"), "{text}");
     assert_eq!(server.sql("SELECT COUNT(*) FROM scratch.tag"), "0", "the table of others stays");
-
     server.sql("DROP TABLE scratch.tag");
+    let text = refused(home.path(), &words(&line));
+    assert!(text.contains("not made by interfere: it has no table"), "{text}");
+    assert_eq!(schemas(), "1", "the schema of others stays");
+
+    server.sql("DROP DATABASE scratch");
     let study = unread(home.path(), &words(&line));
     eventually("a table of ours", || {
         server.sql("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'scratch'") == "3"
