@@ -1,6 +1,6 @@
 //! What the runs come to: slowdowns with their intervals, which of them are named, and why they are.
 
-use super::jobs::{ALONE, Job};
+use super::jobs::{ALONE, CLONE, Job};
 use super::setting::{PAIR, PART, Setting};
 use crate::format::{counted, significant};
 use crate::harness::{Cell, Judgement, Mark, Matrix, Number, Part, Plan, Run, cells, doubts, of_runs};
@@ -45,13 +45,15 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     sentences.push(losses(part, runs));
     let matrices =
         (0..part.factors.len()).map(|domain| matrix(part, domain, &found)).chain([together(part, runs)]);
+    let clones = part.factors.iter().any(|factor| factor.levels.iter().any(|level| level.name == CLONE));
     let domains =
         part.factors.iter().zip(&setting.domains).map(|(factor, site)| format!("{}: {site}", factor.name));
     Judgement {
         headline: headline(&named, &found),
         rule: format!(
-            "A slowdown is named where it is {NAMED_FROM} or more and, counting all of {}, by chance in one study of 20 at most.",
-            counted(found.len(), "pair")
+            "A slowdown is named where it is {NAMED_FROM} or more and, counting all of {}, by chance in one study of 20 at most.{}",
+            counted(found.len(), "pair"),
+            if clones { " A clone is made outside the limits of its domain, and its CPU time is not counted." } else { "" }
         ),
         setting: format!(
             "{}; {} s for each pair, seed {}",
