@@ -10,7 +10,7 @@ use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_os::clock::monotonic;
 use evenkeel_sense::cpu::CpuReading;
 use evenkeel_sense::disk::{DeviceIo, ProcessIo};
-use evenkeel_sense::kernel_log::KernelLog;
+use evenkeel_sense::kernel_log::{KernelLog, is_of_memory};
 use evenkeel_sense::sampler::{SenseRecord, SenseSample};
 use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_sense::{CpuOf, CpuUse};
@@ -126,19 +126,21 @@ pub fn watched(
     }
     let lines = log.as_mut().map(KernelLog::trouble);
     if let Ok(Ok(lines)) = lines {
-        note_log(&lines, sides, &pids, run);
+        note_log(lines, sides, &pids, run);
     }
     Ok(())
 }
 
-/// What the kernel's log said of trouble meanwhile.
-fn note_log(lines: &[String], sides: &[Side], pids: &[Vec<u32>], run: &mut Run) {
+/// What the kernel's log said of trouble meanwhile. Where memory ran out for others, that is no trouble of ours.
+fn note_log(mut lines: Vec<String>, sides: &[Side], pids: &[Vec<u32>], run: &mut Run) {
+    let meant = |line: &str| {
+        let both = sides.iter().zip(pids).find(|(side, pids)| side.is_meant(line, pids));
+        both.map(|(side, _)| side.name.as_str())
+    };
+    lines.retain(|line| !is_of_memory(line) || meant(line).is_some());
     run.set("kernel_lines", lines.len() as f64);
     let Some(first) = lines.first() else { return };
-    let is_meant = |(side, pids): &(&Side, &Vec<u32>)| lines.iter().any(|line| side.is_meant(line, pids));
-    let meant: Vec<&str> =
-        sides.iter().zip(pids).filter(is_meant).map(|(side, _)| side.name.as_str()).collect();
-    let of = if meant.is_empty() { String::new() } else { format!(" of {}", meant.join(" and ")) };
+    let of = meant(first).map_or_else(String::new, |name| format!(" of {name}"));
     let text = format!("The kernel's log has trouble{of}: {first}");
     run.caveats.push(Caveat::new("kernel-log", Severity::Doubt, text));
 }
