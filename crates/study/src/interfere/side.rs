@@ -1,6 +1,6 @@
 //! A domain that is up: its server with the tables of all jobs, and where its processes run.
 
-use super::jobs::{CLONE, Client, Copier, Job, Worker};
+use super::jobs::{CLONE, Client, Job, Worker};
 use super::schema::Schema;
 use super::setting::{PART, Setting, Site, names};
 use super::tables::{self, Block};
@@ -14,6 +14,7 @@ use evenkeel_site::copy::Snapshot;
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{Domain, SandboxSpec};
 use evenkeel_site::server::{Control, Local, Target};
+use std::path::PathBuf;
 
 /// The buffer pool has this part of a domain's memory.
 const POOL_PART: u64 = 2;
@@ -56,8 +57,8 @@ impl Side {
             && clones
         {
             server.sandbox.pause(&mut |_| {})?;
-            let copier = copier(&side.place);
-            Snapshot::take(&side.place.folder.join("data"), &copier.from).doing(|| "copying the data")?;
+            let (from, _) = clone(&side.place);
+            Snapshot::take(&side.place.folder.join("data"), &from).doing(|| "copying the data")?;
             server.restart([], stop)?;
             // Fills the buffer pool again.
             tables::checksum(&mut side.control(stop)?)?;
@@ -119,14 +120,16 @@ impl Side {
     /// Who does a job in a thread of ours.
     pub fn worker(&self, job: &'static Job, at: &At<'_, Setting>, seed: Seed) -> Result<Option<Worker>> {
         if job.name == CLONE {
-            return Ok(Some(Worker::Copier(copier(&self.place))));
+            let (from, into) = clone(&self.place);
+            let copy = move || Snapshot::take(&from, &into).map(|_| 1).doing(|| "copying the data of a domain");
+            return Ok(Some(Box::new(copy)));
         }
         if !job.is_client() {
             return Ok(None);
         }
         let (block, stop) = (Block::of(Seed(at.plan.seed)), at.workplace.stop);
-        let client = Client::connect(job, &self.target, block, at.setting.rows, seed, stop)?;
-        Ok(Some(Worker::Client(Box::new(client))))
+        let mut client = Client::connect(job, &self.target, block, at.setting.rows, seed, stop)?;
+        Ok(Some(Box::new(move || Ok(client.step()?))))
     }
 
     /// Whether a line of the kernel's log speaks of it: of its process, its disk in a file, or a control group of it.
@@ -143,7 +146,7 @@ impl Side {
     }
 }
 
-/// Copies what the data directory was when its server was down, beside it.
-fn copier(place: &Place) -> Copier {
-    Copier { from: place.folder.join("clone.source"), into: place.folder.join("clone") }
+/// What the data directory was when its server was down, and where that is copied to.
+fn clone(place: &Place) -> (PathBuf, PathBuf) {
+    (place.folder.join("clone.source"), place.folder.join("clone"))
 }
