@@ -4,8 +4,8 @@
 //! sandbox never escapes a limit that holds for its user. Version 2 allows no processes in a group that
 //! hands out controllers; there the nearest group above that takes it is used.
 
-use super::{DiskLimit, Domain, SandboxError};
-use evenkeel_sense::cpu::{CpuOf, CpuSet, own_folder};
+use super::{Domain, SandboxError};
+use evenkeel_sense::cpu::{CpuSet, own_folder};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,36 +19,14 @@ pub struct Cgroup {
     pub path: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limited {
-    Cpus,
-    Memory,
-}
-
-/// Makes a group with such a limit, as for a private server, and removes it. Whether there is a group for it: the limit of CPUs can be
-/// kept without one.
+/// Makes groups with such limits, as for a private server, and removes them. Whether there is any: the limit of CPUs can be kept without.
 ///
 /// # Errors
-/// Why the limit cannot be kept.
-pub fn try_limit(limited: Limited) -> Result<bool, String> {
-    let mut domain = Domain::default();
-    match limited {
-        Limited::Cpus => domain.cpus = CpuOf::Process(std::process::id()).cpus(),
-        Limited::Memory => domain.memory = Some(MEMORY_TRIED),
-    }
-    let groups =
-        Groups::create(&format!("try-{}", std::process::id()), &domain).map_err(|error| error.to_string())?;
+/// Why the limits cannot be kept.
+pub fn try_groups(domain: &Domain) -> Result<bool, SandboxError> {
+    let groups = Groups::create(&format!("try-{}", std::process::id()), domain)?;
     Ok(!groups.groups().is_empty())
 }
-
-/// A group in which I/Os can be held back, and nothing else.
-pub(super) fn for_disk(name: &str) -> Result<Groups, SandboxError> {
-    let disk = DiskLimit { iops: Some(DiskLimit::IOPS_MIN), bytes_per_s: None };
-    Groups::create(name, &Domain { disk, ..Domain::default() })
-}
-
-/// Bytes of memory of a group that nobody is in.
-const MEMORY_TRIED: u64 = 64 << 20;
 
 /// The groups of one sandbox; dropping them removes them once they are empty.
 #[derive(Debug, Default)]

@@ -89,14 +89,14 @@ impl Sandbox {
         }
         let words = format!("{limit} on the disk of {}", data.display());
         let folder = self.paths.around_data();
-        proof::once(&words, events, || proof::prove_disk(self.groups.groups(), &folder, limit))
+        proof::once(&words, events, || proof::prove_disk(&self.groups, &folder, limit))
     }
 
     /// Sets a limit for the running server, where one was asked for.
     pub(super) fn hold_disk(&self, limit: DiskLimit) -> Result<(), SandboxError> {
         match self.record.domain.disk.is_none() {
             true => Ok(()),
-            false => proof::set_disk(self.groups.groups(), &self.paths.data(), limit),
+            false => proof::set_disk(&self.groups, &self.paths.data(), limit),
         }
     }
 }

@@ -11,6 +11,7 @@ pub use disk::try_disk;
 pub(super) use disk::{prove as prove_disk, set as set_disk};
 use evenkeel_os::Birth;
 use evenkeel_os::cpu::Affinity;
+use std::ffi::OsStr;
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -75,10 +76,10 @@ impl Drop for Probe {
 }
 
 impl Inside<'_> {
-    fn start(&self, words: &[&str], cpus: Option<&CpuSet>) -> io::Result<Probe> {
+    fn start(&self, words: &[impl AsRef<OsStr>], cpus: Option<&CpuSet>) -> io::Result<Probe> {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let affinity = cpus.or(self.cpus.filter(|_| !self.groups.has("cpuset"))).map(Affinity::of);
         let groups = self.groups.doors().map_err(io::Error::other)?;
         Birth { dies_with_us: true, groups, affinity, ..Birth::default() }.of(&mut command);
