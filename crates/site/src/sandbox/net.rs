@@ -4,7 +4,7 @@
 //! Nothing of it is written down but in the kernel: the address of a member is the alias of its interface on the bridge.
 
 use super::domain::Net;
-use super::proof::{self, NEAR};
+use super::proof::{self, BITES};
 use super::server::is_root;
 use super::{Events, SandboxError};
 use evenkeel_os::clock::monotonic;
@@ -161,7 +161,8 @@ impl Network {
                     let copied = self
                         .copied(is_out)
                         .map_err(|error| refuse(format!("no data came {way}: {error}")))?;
-                    outcome = judge(rate as f64, copied);
+                    let words = format!("{copied:.0} bytes per second");
+                    outcome = proof::judge(rate as f64, copied, BITES, words);
                     if outcome.is_ok() || stop.is_set() {
                         break;
                     }
@@ -223,14 +224,6 @@ fn received(mut from: &TcpStream) -> io::Result<f64> {
         if Duration::from(now - counted) >= TRIED {
             return Ok(bytes as f64 / (now - counted).as_secs_f64());
         }
-    }
-}
-
-fn judge(rate: f64, copied: f64) -> Result<String, String> {
-    match copied / rate - 1.0 {
-        error if error > NEAR => Err(format!("it has no effect: {copied:.0} bytes per second came")),
-        error if error < -NEAR => Err(format!("something else limits it: {copied:.0} bytes per second came")),
-        _ => Ok(format!("{copied:.0} bytes per second")),
     }
 }
 
@@ -319,13 +312,6 @@ pub(super) fn remove(name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_rate_holds_where_as_much_comes_through_within_8_percent() {
-        assert!(judge(1e6, 1.07e6).is_ok() && judge(1e6, 0.93e6).is_ok());
-        assert!(judge(1e6, 1.1e6).unwrap_err().starts_with("it has no effect"));
-        assert!(judge(1e6, 0.9e6).unwrap_err().starts_with("something else limits it"));
-    }
 
     #[test]
     fn names_fit_an_interface_and_differ_by_folder() {

@@ -17,7 +17,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 /// How far what came through may be from a limit.
-pub(super) const NEAR: f64 = 0.08;
+const NEAR: f64 = 0.08;
+pub(super) const BITES: (f64, f64) = (1.0 - NEAR, 1.0 + NEAR);
 
 /// Limits that were proved by this process, as they are written.
 static PROVED: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -57,6 +58,15 @@ pub(super) fn prove(groups: &Groups, domain: &Domain, events: Events<'_>) -> Res
         once(&of(&limit), events, || inside.prove_memory(bytes))?;
     }
     Ok(())
+}
+
+/// Whether a limit holds, by the parts of it that what came through may be: the words for that, or with why not.
+pub(super) fn judge(limit: f64, came: f64, (least, most): (f64, f64), words: String) -> Result<String, String> {
+    match came / limit {
+        part if part > most => Err(format!("it has no effect: {words}")),
+        part if part < least => Err(format!("something else limits it: {words}")),
+        _ => Ok(words),
+    }
 }
 
 /// Processes that are where the server is going to be.
