@@ -47,7 +47,8 @@ pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
             let (free_mib, needed_mib) = (free >> 20, disk.bytes >> 20);
             return Err(SandboxError::NoSpace { path: paths.dir.clone(), free_mib, needed_mib });
         }
-        make(paths, disk).map_err(|reason| refused(disk, reason, "correct the file disk, or run without it"))?;
+        make(paths, disk)
+            .map_err(|reason| refused(disk, reason, "correct the file disk, or run without it"))?;
     }
     fs::create_dir_all(&at).map_err(SandboxError::io("create directory", &at))?;
     let words = ["-t", disk.file_system.name(), "-o", "loop,noatime"].map(OsStr::new);

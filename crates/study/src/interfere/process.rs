@@ -59,8 +59,8 @@ impl Processes {
         let address = outside.address_from(place);
         let (server, port) = serve(&outside, address)?;
         let (to, number) = (address.to_string(), port.to_string());
-        let client = place
-            .start(Command::new("iperf3").args(["-c", &to, "-p", &number, "-t", "86400", "-i", "0"]))?;
+        let client =
+            place.start(Command::new("iperf3").args(["-c", &to, "-p", &number, "-t", "86400", "-i", "0"]))?;
         self.sender = Some(client.pid());
         self.all = vec![server, client];
         let failed = || {

@@ -121,7 +121,8 @@ impl Side {
     pub fn worker(&self, job: &'static Job, at: &At<'_, Setting>, seed: Seed) -> Result<Option<Worker>> {
         if job.name == CLONE {
             let (from, into) = clone(&self.place);
-            let copy = move || Snapshot::take(&from, &into).map(|_| 1).doing(|| "copying the data of a domain");
+            let copy =
+                move || Snapshot::take(&from, &into).map(|_| 1).doing(|| "copying the data of a domain");
             return Ok(Some(Box::new(copy)));
         }
         if !job.is_client() {

@@ -4,9 +4,9 @@
 //! a limit of 300 was seen to let 297,000 such reads a second through.
 
 use super::{Inside, Probe};
+use crate::sandbox::SandboxError;
 use crate::sandbox::cgroup::Groups;
 use crate::sandbox::domain::{DiskLimit, Domain};
-use crate::sandbox::SandboxError;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::monotonic;
 use evenkeel_sense::disk::Device;
@@ -159,7 +159,8 @@ fn judge(expected: f64, free: f64, held: f64) -> Result<String, String> {
              would change nothing"
         ));
     }
-    let words = format!("{held:.0} direct reads per second of written blocks, where {expected:.0} are allowed");
+    let words =
+        format!("{held:.0} direct reads per second of written blocks, where {expected:.0} are allowed");
     super::judge(expected, held, BITES, words)
 }
 
@@ -174,11 +175,7 @@ fn refused(limit: DiskLimit, reason: impl Into<String>) -> SandboxError {
 }
 
 /// Sets the limit for whoever is in these groups, on the disk that holds a folder; [`DiskLimit::default`] takes it away.
-pub(in crate::sandbox) fn set(
-    groups: &Groups,
-    folder: &Path,
-    limit: DiskLimit,
-) -> Result<(), SandboxError> {
+pub(in crate::sandbox) fn set(groups: &Groups, folder: &Path, limit: DiskLimit) -> Result<(), SandboxError> {
     let device = Device::of_path(folder).ok_or_else(|| SandboxError::Limit {
         what: format!("the disk to {limit}"),
         reason: format!(
@@ -246,7 +243,10 @@ mod tests {
             assert!(error.to_string().contains("Invalid argument"), "{error}");
         }
         let missing = Cgroup { controllers: Vec::new(), path: folder.path().join("none") };
-        assert!(proof.rate(&Groups::adopt(vec![missing]), SMALL, 64.0).is_err(), "a reader outside of its group proves nothing");
+        assert!(
+            proof.rate(&Groups::adopt(vec![missing]), SMALL, 64.0).is_err(),
+            "a reader outside of its group proves nothing"
+        );
         let path = proof.path.clone();
         drop(proof);
         assert!(!path.exists());

@@ -61,7 +61,12 @@ pub(super) fn prove(groups: &Groups, domain: &Domain, events: Events<'_>) -> Res
 }
 
 /// Whether a limit holds, by the parts of it that what came through may be: the words for that, or with why not.
-pub(super) fn judge(limit: f64, came: f64, (least, most): (f64, f64), words: String) -> Result<String, String> {
+pub(super) fn judge(
+    limit: f64,
+    came: f64,
+    (least, most): (f64, f64),
+    words: String,
+) -> Result<String, String> {
     match came / limit {
         part if part > most => Err(format!("it has no effect: {words}")),
         part if part < least => Err(format!("something else limits it: {words}")),
