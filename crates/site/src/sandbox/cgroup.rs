@@ -61,7 +61,7 @@ impl Groups {
     }
 
     pub(super) fn has(&self, controller: &str) -> bool {
-        self.0.iter().any(|group| group.controllers.iter().any(|held| held == controller))
+        self.of(controller).is_some()
     }
 
     /// The group in which a controller holds; the same for all in version 2.
@@ -197,8 +197,7 @@ fn create_v1(
         add("cpu", &|dir| set_time(dir, domain)).map_err(refused("CPU time".to_owned()))?;
     }
     if let Some(bytes) = domain.memory {
-        add("memory", &|dir| set_memory_v1(dir, bytes))
-            .map_err(refused(format!("memory to {bytes} bytes")))?;
+        add("memory", &|dir| set_memory(dir, bytes)).map_err(refused(format!("memory to {bytes} bytes")))?;
     }
     if !domain.disk.is_none() {
         add("blkio", &|_| Ok(())).map_err(refused("the disk".to_owned()))?;
@@ -267,22 +266,23 @@ fn set_weight(dir: &Path, weight: u32) -> io::Result<()> {
     }
 }
 
+/// Of either version.
 fn set_memory(dir: &Path, bytes: u64) -> io::Result<()> {
-    if dir.join("memory.limit_in_bytes").exists() {
-        return set_memory_v1(dir, bytes);
-    }
-    fs::write(dir.join("memory.max"), bytes.to_string())?;
+    let bytes = bytes.to_string();
     // Absent where the kernel does not count swap.
-    let _ = fs::write(dir.join("memory.swap.max"), "0");
-    Ok(())
-}
-
-fn set_memory_v1(dir: &Path, bytes: u64) -> io::Result<()> {
-    let both = dir.join("memory.memsw.limit_in_bytes");
-    // The limit with swap may not fall below that without; a group that is used again has one already.
-    let _ = fs::write(&both, "-1");
-    fs::write(dir.join("memory.limit_in_bytes"), bytes.to_string())?;
-    let _ = fs::write(&both, bytes.to_string());
+    match dir.join("memory.limit_in_bytes") {
+        of_v1 if of_v1.exists() => {
+            let both = dir.join("memory.memsw.limit_in_bytes");
+            // The limit with swap may not fall below that without; a group that is used again has one already.
+            let _ = fs::write(&both, "-1");
+            fs::write(of_v1, &bytes)?;
+            let _ = fs::write(&both, &bytes);
+        }
+        _ => {
+            fs::write(dir.join("memory.max"), &bytes)?;
+            let _ = fs::write(dir.join("memory.swap.max"), "0");
+        }
+    }
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use super::SandboxError;
 use super::domain::{FileDisk, FileSystem};
 use super::paths::Paths;
-use super::server::is_root;
-use evenkeel_os::{free_bytes, tools, unmount};
+use super::server::{check_room, check_tools};
+use evenkeel_os::{tools, unmount};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -19,19 +19,9 @@ const BTRFS: [&str; 6] = ["-q", "-f", "-m", "single", "-d", "single"];
 
 /// Whether there is what it takes to make and mount one.
 pub(super) fn check(disk: FileDisk) -> Result<(), SandboxError> {
-    if !is_root() {
-        let reason = "a file system is mounted for it, and only root may do that";
-        return Err(refused(disk, reason.to_owned(), "run it as root, or without the file disk"));
-    }
     let (program, _, package) = maker(disk.file_system);
     let needed = [(program, package), ("mount", "mount"), ("losetup", "mount")];
-    match needed.into_iter().find(|(program, _)| !tools::is_there(program)) {
-        None => Ok(()),
-        Some((absent, package)) => {
-            let reason = format!("there is no {absent}, which is in the package {package}");
-            Err(refused(disk, reason, "install it, or run without the file disk"))
-        }
-    }
+    check_tools(&needed, |reason, hint| refused(disk, reason, hint))
 }
 
 fn refused(disk: FileDisk, reason: String, hint: &'static str) -> SandboxError {
@@ -42,11 +32,7 @@ fn refused(disk: FileDisk, reason: String, hint: &'static str) -> SandboxError {
 pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
     let (image, at) = (paths.image(), paths.disk());
     if !image.exists() {
-        let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
-        if free < disk.bytes {
-            let (free_mib, needed_mib) = (free >> 20, disk.bytes >> 20);
-            return Err(SandboxError::NoSpace { path: paths.dir.clone(), free_mib, needed_mib });
-        }
+        check_room(&paths.dir, disk.bytes >> 20)?;
         make(paths, disk)
             .map_err(|reason| refused(disk, reason, "correct the file disk, or run without it"))?;
     }
@@ -57,11 +43,10 @@ pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
         // Without any, mount says no more than that it is not permitted.
         let is_loop = text.contains("loop device") || !Path::new("/dev/loop-control").exists();
         let (why, hint) = match is_loop {
-            true => (
-                ": no loop device is left",
-                "free one (losetup -a shows who has them), load the module loop, or run without the file disk",
-            ),
-            false => ("", "run it as root where file systems may be mounted, or without the file disk"),
+            true => {
+                (": no loop device is left", "free one (losetup -a shows who has them), or modprobe loop")
+            }
+            false => ("", "run it as root where file systems may be mounted, or without a file disk"),
         };
         refused(disk, text.trim_end_matches('.').to_owned() + why, hint)
     })?;

@@ -5,7 +5,7 @@
 
 use super::domain::Net;
 use super::proof::{self, BITES};
-use super::server::is_root;
+use super::server::check_tools;
 use super::{Events, SandboxError};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::process::enter_network;
@@ -69,17 +69,8 @@ pub(super) fn name(hash: u64) -> String {
 
 /// Whether there is what it takes to make one.
 pub(super) fn check(net: Net) -> Result<(), SandboxError> {
-    if !is_root() {
-        let reason = "only root may make network namespaces".to_owned();
-        return Err(refused(net, reason, "run it as root, or without a network of its own"));
-    }
-    match ["ip", "tc", "flock"].into_iter().find(|program| !tools::is_there(program)) {
-        None => Ok(()),
-        Some(absent) => {
-            let reason = format!("there is no {absent}, which is in the packages iproute2 and util-linux");
-            Err(refused(net, reason, "install them, or run without a network of its own"))
-        }
-    }
+    let needed = [("ip", "iproute2"), ("tc", "iproute2"), ("flock", "util-linux")];
+    check_tools(&needed, |reason, hint| refused(net, reason, hint))
 }
 
 impl Network {
