@@ -36,16 +36,9 @@ impl Processes {
                 let mut fio = Command::new("fio");
                 processes.all.push(place.start(fio.args(FIO).current_dir(&place.folder))?);
                 let reads = |pid| ProcessIo::read(pid).is_some_and(|io| io.read_bytes > 0);
-                processes.wait(
-                    |all| all.pids().all(reads),
-                    || {
-                        let folder = place.folder.display();
-                        (
-                            format!("fio cannot read and write directly in {folder}"),
-                            "leave the job disk out, or take a --home on a disk",
-                        )
-                    },
-                )?;
+                let what = format!("fio cannot read and write directly in {}", place.folder.display());
+                let hint = "leave the job disk out, or take a --home on a disk";
+                processes.wait(|all| all.pids().all(reads), what, hint)?;
             }
             NET => processes.send(place)?,
             _ => {}
@@ -63,23 +56,16 @@ impl Processes {
             place.start(Command::new("iperf3").args(["-c", &to, "-p", &number, "-t", "86400", "-i", "0"]))?;
         self.sender = Some(client.pid());
         self.all = vec![server, client];
-        let failed = || {
-            let what = format!("iperf3 cannot send to {address}, port {port}");
-            (what, "leave the job net out, or let a firewall pass what comes from the bridge evk0")
-        };
-        self.wait(|all| all.sent().is_some_and(|bytes| bytes >= SENT_MIN), failed)
+        let what = format!("iperf3 cannot send to {address}, port {port}");
+        let hint = "leave the job net out, or let a firewall pass what comes from the bridge evk0";
+        self.wait(|all| all.sent().is_some_and(|bytes| bytes >= SENT_MIN), what, hint)
     }
 
     /// fio writes its file the first time, and iperf3 needs a moment for its connections.
-    fn wait(
-        &mut self,
-        is_ready: impl Fn(&Self) -> bool,
-        failed: impl Fn() -> (String, &'static str),
-    ) -> Result<()> {
+    fn wait(&mut self, is_ready: impl Fn(&Self) -> bool, what: String, hint: &str) -> Result<()> {
         let until = monotonic() + READY_WITHIN;
         while !is_ready(self) {
             if monotonic() > until || !self.all.iter_mut().all(Started::runs) {
-                let (what, hint) = failed();
                 return Err(PublishedError::with_hint(what, hint));
             }
             sleep(Duration::from_millis(10));
