@@ -213,7 +213,8 @@ impl Slowdown<'_> {
     /// What was seen that makes the victim slow.
     fn reasons(&self) -> Vec<String> {
         let own = |figure: &str| mean(self.beside, figure, self.domain).unwrap_or(0.0);
-        let who = if self.beside.levels.len() > PAIR.len() { "all" } else { "both" };
+        let count = others(self.beside.part, self.beside.levels, self.domain).count();
+        let who = if count > 1 { "all" } else { "both" };
         let mut found = Vec::new();
         let waits = own("waiting");
         let alone = mean(self.alone, "waiting", self.domain).unwrap_or(0.0);
