@@ -41,7 +41,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let more = named.len().saturating_sub(NAMES_MAX);
     sentences
         .extend((more > 0).then(|| format!("{} more: the tables mark them.", counted(more, "slowdown"))));
-    sentences.push(losses(part, runs));
+    sentences.push(losses(runs));
     let matrices =
         (0..part.factors.len()).map(|domain| slower(part, domain, &found)).chain([together(part, &cells)]);
     let clones = part.factors.iter().any(|factor| factor.levels.iter().any(|level| level.name == CLONE));
@@ -266,13 +266,12 @@ fn headline(named: &[&Slowdown<'_>], found: &[Slowdown<'_>]) -> String {
 }
 
 /// Errors of statements, what was wrong with tables afterwards, and what the kernel's log had of trouble.
-fn losses(part: &Part, runs: &[Run]) -> String {
-    let of = |figure: &str| {
-        let names: Vec<String> =
-            part.factors.iter().map(|factor| format!("{figure}@{}", factor.name)).collect();
-        runs.iter().flat_map(move |run| names.iter().filter_map(|name| run.figure(name)).collect::<Vec<_>>())
+fn losses(runs: &[Run]) -> String {
+    let sum = |figure: &str| -> f64 {
+        let all = runs.iter().flat_map(|run| &run.figures);
+        all.filter(|(key, _)| key.starts_with(figure)).map(|(_, value)| value).sum()
     };
-    let (errors, faults) = (of("errors").sum::<f64>(), of("faults").sum::<f64>());
+    let (errors, faults) = (sum("errors@"), sum("faults@"));
     let lines: Vec<f64> = runs.iter().filter_map(|run| run.figure("kernel_lines")).collect();
     let log = match lines.iter().sum::<f64>() {
         _ if lines.is_empty() => "it cannot be read here (that takes root)".to_owned(),
@@ -285,11 +284,11 @@ fn losses(part: &Part, runs: &[Run]) -> String {
             "No error and no loss: tables pass CHECK TABLE, no checksum changed, and no committed row is missing. {log}"
         );
     }
-    let said = |run: &Run| {
-        part.factors.iter().find_map(|factor| run.notes.get(&format!("error@{}", factor.name)).cloned())
-    };
-    let first = runs.iter().find_map(|run| Some((Run::name(&run.part, &run.levels, run.repeat), said(run)?)));
-    let first = first.map_or_else(String::new, |(run, text)| format!("; the first one in {run}: {text}"));
+    let mut said = runs.iter().flat_map(|run| run.notes.iter().map(move |(key, text)| (run, key, text)));
+    let first = said.find(|(_, key, _)| key.starts_with("error@"));
+    let first = first.map_or_else(String::new, |(run, _, text)| {
+        format!("; the first one in {}: {text}", Run::name(&run.part, &run.levels, run.repeat))
+    });
     format!(
         "{} and {}{first}. {log}",
         counted(errors as usize, "error"),
