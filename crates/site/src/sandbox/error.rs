@@ -133,7 +133,7 @@ impl SandboxError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::AlreadyRunning { name, .. } => {
-                format!("use it, or stop it: evenkeel sandbox down {name}").into()
+                format!("stop it first (evenkeel sandbox down {name}), or use it as it runs").into()
             }
             Self::NotRunning { name } => format!("start it: evenkeel sandbox up {name}").into(),
             Self::Differs { name, .. } => format!(
