@@ -5,17 +5,15 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
 /// I/O errors, memory that ran out, tasks that hung, file systems that are damaged: how the kernel writes them.
-const TROUBLE: [&str; 9] = [
+const TROUBLE: [&str; 6] = [
     "I/O error",
-    "Out of memory",
-    "out of memory",
-    "oom-kill:",
     "blocked for more than",
     "-fs error",
     "BTRFS error",
     "orruption",
     "Shutting down filesystem",
 ];
+const MEMORY: [&str; 3] = ["Out of memory", "out of memory", "oom-kill:"];
 /// The longest record that the kernel gives.
 const RECORD_BYTES: usize = 8192;
 
@@ -52,7 +50,13 @@ impl KernelLog {
 /// The text of a record, `6,9318,15624610244,-;text`, where it speaks of trouble.
 fn trouble(record: &str) -> Option<String> {
     let text = record.split_once(';')?.1.lines().next()?;
-    TROUBLE.iter().any(|words| text.contains(words)).then(|| text.to_owned())
+    let is_trouble = is_of_memory(text) || TROUBLE.iter().any(|words| text.contains(words));
+    is_trouble.then(|| text.to_owned())
+}
+
+/// Whether a line says that memory ran out for a process.
+pub fn is_of_memory(line: &str) -> bool {
+    MEMORY.iter().any(|words| line.contains(words))
 }
 
 #[cfg(test)]

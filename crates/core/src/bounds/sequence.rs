@@ -36,7 +36,7 @@ const CURVE: [f64; 4] = [0.2, 0.4, 0.6, 0.8];
 const CURVE_NEAR: f64 = 0.1;
 
 /// So many runs go to the bounds first: those of the opening and of a rate beside the limit. The curve comes then, since bounds of a
-/// server that wanders never get as narrow as is wanted, and a slow one has no time for more.
+/// server that wanders, or whose neighbours do, never get as narrow as is wanted, and a slow one has no time for more.
 const RUNS_BOUNDS: usize = 9;
 
 /// The highest rate that meets an objective and the lowest above that misses it are at most so far apart. What misses it at this share of
@@ -128,7 +128,7 @@ impl Sequence {
                 && carried.is_some_and(|carried| rate.rate > carried.rate)
                 && failed.is_some_and(|failed| rate.rate < failed.rate)
         };
-        let is_due = carried.and(failed).is_some() && made >= first && objective.is_none();
+        let is_due = carried.is_some() && made >= first && objective.is_none();
         // All of them begin before one is repeated, and the one with the fewest runs comes next: what drifts with time meets the rates
         // alike, and runs of a rate that lie apart show it.
         if let Some(missing) = self.missing(&answer).filter(|_| is_due) {
@@ -194,7 +194,8 @@ impl Sequence {
 
     fn upwards(&self, highest: &Rate) -> Step {
         match highest.fate {
-            Fate::Undecided if highest.runs < RUNS_UNDECIDED => Step::Run(highest.rate),
+            // At a higher rate fewer runs tell.
+            Fate::Undecided if highest.runs < RUNS_MIN => Step::Run(highest.rate),
             _ if highest.rate >= self.rate_max => Step::Exhausted,
             _ => Step::Run(round(highest.rate * STRIDE).min(self.rate_max)),
         }

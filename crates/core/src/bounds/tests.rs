@@ -290,6 +290,19 @@ fn an_undecided_rate_comes_before_the_curve() {
 }
 
 #[test]
+fn the_curve_begins_although_no_rate_was_refused() {
+    // Neighbours leave it open whether the server carries 250/s.
+    let mixed = |rate: f64| [kept(rate, 10.0), behind(rate, 160.0), behind(rate, rate)];
+    let mut runs = [three(kept(120.0, 10.0)), mixed(250.0).to_vec()].concat();
+    let above = next(&runs, &Responses::default());
+    assert!(above > 250.0, "three runs of an undecided rate are enough: {above}");
+    runs.extend(mixed(above));
+    assert!(Answer::of(&runs).carried.at_most.is_none());
+    let curve = next(&runs, &Responses::default());
+    assert!(curve < 120.0, "{curve}");
+}
+
+#[test]
 fn rates_of_the_curve_are_measured_by_turns() {
     let mut runs = measured(&[120.0, 180.0, 224.0, 250.0], up_to_200);
     let mut step = || {

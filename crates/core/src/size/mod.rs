@@ -98,7 +98,7 @@ impl Server {
     }
 
     /// What each server gets at most, where the profile saw an end: no objective is worth a rate that may not be carried.
-    fn most(&self) -> f64 {
+    pub fn most(&self) -> f64 {
         let carried = self.certain().max(self.mean.range().1);
         if self.mean.ends().at_most.is_some() { carried } else { f64::INFINITY }
     }

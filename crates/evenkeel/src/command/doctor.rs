@@ -11,7 +11,7 @@ use evenkeel_sense::counters::Counters;
 use evenkeel_sense::cpu::{CpuOf, CpuUse};
 use evenkeel_sense::pressure;
 use evenkeel_sense::waits::ThreadWaits;
-use evenkeel_site::sandbox::{self, DiskLimit, Limited};
+use evenkeel_site::sandbox::{self, DiskLimit, Domain};
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
@@ -191,6 +191,8 @@ const FUSE_DEVICE: u64 = (10 << 8) | 229;
 const LOOP_CONTROL: u64 = (10 << 8) | 237;
 /// I/Os per second that the disk of a private server is held back to for a moment.
 const IOPS_TRIED: u64 = 500;
+/// Bytes of memory of a group that nobody is in.
+const MEMORY_TRIED: u64 = 64 << 20;
 
 fn cpus() -> Result<String, (State, String)> {
     match std::thread::available_parallelism().map_or(1, std::num::NonZero::get) {
@@ -219,7 +221,9 @@ fn neighbours() -> Result<String, (State, String)> {
 }
 
 fn groups() -> Result<String, (State, String)> {
-    match (sandbox::try_limit(Limited::Cpus), sandbox::try_limit(Limited::Memory)) {
+    let tried = |domain| sandbox::try_groups(&domain).map_err(|error| error.to_string());
+    let cpus = Domain { cpus: CpuOf::Process(std::process::id()).cpus(), ..Domain::default() };
+    match (tried(cpus), tried(Domain { memory: Some(MEMORY_TRIED), ..Domain::default() })) {
         (Ok(true), Ok(_)) => Ok("CPUs and memory of private servers can be limited".to_owned()),
         (Ok(false), Ok(_)) => Err((LIMITED, "memory can be limited, CPUs by affinity alone".to_owned())),
         (_, Err(error)) => Err((MISSING, error)),

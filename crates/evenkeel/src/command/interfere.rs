@@ -62,7 +62,7 @@ pub struct Args {
     /// read, write and idle
     #[arg(long, value_name = "NAME=URL", value_parser = named_value, requires = "scratch")]
     pub server: Vec<Named>,
-    /// The schema on each --server in which the jobs work; it is made, and dropped at the end
+    /// The schema on each --server in which the jobs work: one that is not there; it is made, and dropped at the end
     #[arg(long, value_name = "SCHEMA", requires = "server")]
     pub scratch: Option<String>,
     /// A command whose output shows the machine of a --server, as in `profile`: NAME='ssh db1 evenkeel sense'

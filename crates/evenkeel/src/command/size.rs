@@ -185,7 +185,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if !args.json {
         out::write(&text(&asked, &answers))?;
     }
-    let is_met = answers.iter().filter_map(|one| one.found.as_ref().ok()).all(|found| found.meets(&asked));
+    let is_met = answers.iter().all(|one| match (&one.found, &one.sized.server) {
+        (Ok(found), Ok(server)) => found.meets(&asked, server),
+        _ => true,
+    });
     Ok(match is_damaged {
         true => ExitCode::from(WRONG_USE),
         false if refused.is_empty() && is_met => ExitCode::SUCCESS,

@@ -15,7 +15,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
 use evenkeel_lab::load::{PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy};
 use evenkeel_site::sandbox;
-use evenkeel_study::profile::{Budget, RUNS_FIRST, Reset, StudySpec};
+use evenkeel_study::profile::{Budget, OVERHEAD, RUNS_FIRST, Reset, StudySpec};
 use evenkeel_study::store::format::TargetRecord;
 use std::path::PathBuf;
 
@@ -157,21 +157,31 @@ fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos,
     let may_grow = duration.is_none() && budget.is_none_or(|budget| budget.within.is_none());
     let longest = if may_grow { LONGEST_DEFAULT } else { length };
     if let Some(budget) = budget {
-        let search = args.targets.iter().any(|text| place::is_of_others(text)) && args.rate.is_none();
-        leads_to_bounds(budget, length, warm_up, (series, search))?;
+        let is_of_others = args.targets.iter().any(|text| place::is_of_others(text));
+        let search = if is_of_others { GENTLE_SEARCH } else { SEARCH };
+        leads_to_bounds(
+            budget,
+            length,
+            warm_up,
+            series,
+            if args.rate.is_none() { search } else { Nanos::ZERO },
+        )?;
     }
     Ok((warm_up, length, longest))
 }
 
 /// What the search for the highest rate of a server that others use takes about.
 const GENTLE_SEARCH: Nanos = Nanos::from_secs(60);
+/// ... and for that of any other.
+const SEARCH: Nanos = Nanos::from_secs(15);
 
 /// Refuses runs that are too short to bring a bound, or too long for their time.
 fn leads_to_bounds(
     budget: Budget,
     duration: Nanos,
     warm_up: Nanos,
-    (series, is_gentle): (usize, bool),
+    series: usize,
+    search: Nanos,
 ) -> Result<()> {
     if duration < Nanos::from_secs(SECONDS_MIN as u64) {
         return Err(anyhow::anyhow!(
@@ -181,12 +191,10 @@ fn leads_to_bounds(
         .hint(format!("give --duration {SECONDS_MIN}s or more"));
     }
     let runs = u64::from(RUNS_FIRST) * series as u64;
-    let search = if is_gentle { GENTLE_SEARCH } else { Nanos(0) };
-    let least = Nanos((warm_up + duration).0.saturating_mul(runs)) + search;
-    let searched = if is_gentle { " and a search that starts low" } else { "" };
+    let least = Nanos((warm_up + duration + OVERHEAD).0.saturating_mul(runs)) + search;
     match budget.within {
         Some(within) if within < least => Err(anyhow::anyhow!(
-            "--within {} is too short: the first bounds take {runs} runs of {}{searched}, which are {} without the start of the server",
+            "--within {} is too short: the search and {runs} runs of {} for the first bounds take {}",
             format::seconds(within.as_secs_f64()),
             format::seconds((warm_up + duration).as_secs_f64()),
             format::seconds(least.as_secs_f64())

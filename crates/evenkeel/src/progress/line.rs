@@ -2,6 +2,7 @@
 
 use super::{ProgressEvent, RunName};
 use crate::format;
+use evenkeel_core::caveat::cause;
 use evenkeel_core::disturbance::Disturbance;
 
 /// What an event adds to what stays on the screen; `None` where it only changes the live line.
@@ -41,7 +42,7 @@ pub fn lasting(event: &ProgressEvent) -> Option<String> {
                 theta(*theta_percent),
                 Some(format!("throughput {}", format::rate(*throughput_per_s))),
                 Some(stability.clone()).filter(|stability| stability != "settled"),
-                (!caveats.is_empty()).then(|| caveats.join(" ")),
+                doubts(caveats),
             ]))
         }
         ProgressEvent::Planned { folder, cells, runs, done, left_s } => Some(join(&[
@@ -92,6 +93,18 @@ pub fn live(event: &ProgressEvent) -> Option<String> {
         ])),
         _ => None,
     }
+}
+
+/// Causes of doubts, each once: `(others used the CPUs; the generator was late)`.
+fn doubts(codes: &[String]) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for code in codes {
+        let name = cause(code).map_or(code.as_str(), |(cause, _)| cause.name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    (!names.is_empty()).then(|| format!("({})", names.join("; ").to_lowercase().replace("cpu", "CPU")))
 }
 
 /// Share of the work that is done, from 0 to 1, where the event tells.

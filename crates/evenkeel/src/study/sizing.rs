@@ -4,15 +4,17 @@ mod json;
 
 use super::narrower::Narrower;
 use crate::format;
-use evenkeel_core::caveat::threshold::{CPU_VARIES_MAX, NEIGHBOURS_MUCH, RUNS_MIN_COUNT};
+use evenkeel_core::caveat::threshold::{NEIGHBOURS_MUCH, RUNS_MIN_COUNT};
 use evenkeel_core::digits::{ceiling, floor};
-use evenkeel_core::size::{Answer, ERROR_MUCH, Figure, Measured, Needed, Prediction, Server, SizeError};
+use evenkeel_core::size::{Answer, Figure, Measured, Needed, Prediction, Server, SizeError};
 use evenkeel_study::size::Sized;
 pub use json::as_json;
 use std::fmt::Write as _;
 
 /// Hours of a month, a twelfth of a year.
 const HOURS: f64 = 730.0;
+/// Rates are equal up to this factor.
+const ALIKE: f64 = 1.001;
 /// Statements that are named, the slowest of them.
 const STATEMENTS_MOST: usize = 5;
 
@@ -53,19 +55,25 @@ pub struct Answered {
 
 impl Answered {
     /// Whether each server meets the objective, also at the upper end of the interval; without one, whether it carries the rate.
-    pub fn meets(&self, asked: &Asked<'_>) -> bool {
+    pub fn meets(&self, asked: &Asked<'_>, server: &Server) -> bool {
         let limit = asked.objective.map_or(f64::MAX, |(_, seconds)| seconds);
         let figure = asked.objective.map_or(Figure::Mean, |(figure, _)| figure);
-        self.needed.each.of(figure).high <= limit
+        self.needed.each.of(figure).high <= limit && self.needed.each.rate <= ALIKE * server.most()
     }
 
     /// What that says of servers that were not chosen for the objective.
-    fn objective(&self, asked: &Asked<'_>) -> Option<String> {
+    fn objective(&self, asked: &Asked<'_>, server: &Server) -> Option<String> {
         let (figure, seconds) = asked.objective.filter(|_| asked.servers.is_some())?;
         let what = format!("{} within {}", word(figure), format::time(1e3 * seconds));
         Some(match self.needed.each.of(figure).response <= seconds {
-            true if self.meets(asked) => format!("{what}: met"),
-            true => format!("{what}: probably met, but the interval ends above it"),
+            true if self.meets(asked, server) => format!("{what}: met"),
+            true if self.needed.each.of(figure).high > seconds => {
+                format!("{what}: probably met, but the interval ends above it")
+            }
+            true => format!(
+                "{what}: met if it carries that much; it surely carries {}",
+                format::rate(server.most())
+            ),
             false => format!("{what}: probably missed"),
         })
     }
@@ -146,6 +154,7 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, guess: &str) -> 
     }
 }
 
+/// The answer, how far to believe it and what it follows from.
 pub(in crate::study) fn lines(
     asked: &Asked<'_>,
     answer: &Answers<'_>,
@@ -153,65 +162,89 @@ pub(in crate::study) fn lines(
     found: &Answered,
 ) -> Vec<String> {
     let (sized, each) = (answer.sized, &found.needed.each);
-    let off = [server.mean.largest_error(), server.p95.largest_error()];
-    let odd = server.misfit();
-    let runs: usize = server.mean.points().iter().map(|point| point.responses.len()).sum();
-    let beside = sized.bounds.taken_percent.filter(|taken| *taken >= NEIGHBOURS_MUCH);
-    let is_guess = odd.is_some() || runs < RUNS_MIN_COUNT || sized.misses_stalls || beside.is_some();
-    let (lowest, highest) = server.mean.range();
-    let is_wide = each.mean.is_wide() || each.p95.is_wide();
-    let guess = if is_guess {
-        "a guess: "
-    } else if is_wide {
-        "roughly "
-    } else {
-        ""
+    let doubts = doubts(sized, server, each.rate);
+    let is_wide = [&each.mean, &each.p95].iter().any(|found| found.is_wide() && found.high.is_finite());
+    let guess = match () {
+        () if !doubts.is_empty() => "a guess: ",
+        () if is_wide => "roughly ",
+        () => "",
     };
     let mut lines = vec![headline(asked, sized, found, guess), response(each)];
-    lines.extend(found.objective(asked));
-    let is_chosen = found.needed.by_range || asked.objective.is_some() && asked.servers.is_none();
-    let open = server.knows(asked.rate).err().filter(|_| is_chosen);
-    let open = open.filter(|_| asked.words.is_none() || found.needed.servers > 1);
-    let less = if asked.words.is_some() { "fewer may do" } else { "it may be more" };
-    lines.extend(open.map(|error| format!("{less}: {error}")));
-    lines.extend((each.rate > highest && !found.needed.by_range).then(|| {
-        let times = format::short(each.rate / highest);
-        format!("extrapolated: {times} times {}, the highest rate that settled", format::rate(highest))
-    }));
-    let stalls = "a guess: runs this short miss the flushes and checkpoints of a workload that writes";
-    lines.extend(sized.misses_stalls.then(|| stalls.to_owned()));
-    lines.extend(beside.map(|taken| {
-        format!("a guess: other load took {taken:.0} % of the CPUs during the profile, and may take more or less later: profile again when it is gone")
-    }));
-    let varies = sized.bounds.cpu.as_ref().and_then(|cpu| cpu.varies_percent);
-    lines.extend(varies.filter(|percent| *percent > CPU_VARIES_MAX).map(|percent| {
-        format!("the CPU time of a request differed by {percent:.0} % between runs of one rate (standard deviation): the server's speed may have changed, and the intervals allow for that")
-    }));
-    lines.extend(odd.map(|(figure, rate)| misfit(figure, &rate)));
-    lines.extend(
-        (runs < RUNS_MIN_COUNT).then(|| format!("a guess: from {} in all", format::counted(runs, "run"))),
-    );
+    lines.extend(found.objective(asked, server));
+    lines.extend(each.mean.high.is_infinite().then(|| "the server may not carry this rate".to_owned()));
+    lines.extend(spare(asked, found.needed.servers));
     lines.extend(asked.cost.map(|cost| money(asked.rate, found.needed.servers, cost)));
     lines.extend(statements(&found.statements));
-    if each.mean.high.is_infinite() {
-        lines.push("the server may not carry this rate".to_owned());
-    }
-    lines.push("in parentheses: 95 % prediction interval for a one-minute run".to_owned());
-    lines.push(basis(sized, server));
-    lines.extend(off.iter().any(Option::is_some).then(|| errors(off)));
-    if found.needed.by_range {
-        lines.push(most_each(asked, sized, highest));
-    } else if each.rate < lowest {
-        lines.push(format!(
-            "below the lowest measured rate: this is the response at {}",
-            format::rate(lowest)
-        ));
+    let open = fewer(asked, server, found);
+    let is_open = open.is_some();
+    lines.extend(open);
+    lines.extend(limits(asked, sized, server, found));
+    let is_guess = !doubts.is_empty();
+    if is_guess {
+        lines.push(format!("a guess, because\n    {}", doubts.join("\n    ")));
     }
     lines.extend(is_wide.then(|| "wide: the upper end is more than twice the lower end".to_owned()));
-    if is_wide || is_guess {
+    lines.push(basis(sized, server));
+    lines.extend(server.misfit().is_none().then(|| errors(server)).flatten());
+    if is_wide || is_guess || is_open || each.mean.high.is_infinite() {
         lines.push(format!("a better answer:\n    {}", commands(asked, &answer.narrower)));
     }
     lines
+}
+
+/// What makes the answer a guess.
+fn doubts(sized: &Sized, server: &Server, rate: f64) -> Vec<String> {
+    let highest = server.mean.range().1;
+    let runs: usize = server.mean.points().iter().map(|point| point.responses.len()).sum();
+    let beside = sized.bounds.taken_percent.filter(|taken| *taken >= NEIGHBOURS_MUCH);
+    [
+        beside.map(|taken| {
+            format!(
+                "other load took {taken:.0} % of the CPUs during the profile, and may take more or less later"
+            )
+        }),
+        server.misfit().map(|(figure, rate)| misfit(figure, &rate)),
+        (runs < RUNS_MIN_COUNT).then(|| format!("it has {} in all", format::counted(runs, "run"))),
+        sized
+            .misses_stalls
+            .then(|| "runs this short miss the flushes and checkpoints of a workload that writes".to_owned()),
+        (rate > ALIKE * highest).then(|| {
+            format!(
+                "{} is above {}, the highest rate that settled",
+                format::rate(rate),
+                format::rate(highest)
+            )
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+/// One server more than are needed carries the load while one is down.
+fn spare(asked: &Asked<'_>, servers: u64) -> Option<String> {
+    let is_chosen = asked.servers.is_none() && asked.words.is_some() && servers > 1;
+    is_chosen.then(|| format!("with one to spare (N+1): {} servers", servers + 1))
+}
+
+/// Where the profile does not say that it takes so many.
+fn fewer(asked: &Asked<'_>, server: &Server, found: &Answered) -> Option<String> {
+    let is_chosen = found.needed.by_range || asked.objective.is_some() && asked.servers.is_none();
+    let is_asked = asked.words.is_none() || found.needed.servers > 1;
+    let error = server.knows(asked.rate).err().filter(|_| is_chosen && is_asked)?;
+    let less = if asked.words.is_some() { "fewer may do" } else { "it may be more" };
+    Some(format!("{less}: {error}"))
+}
+
+/// What bounds the rate of each server other than an objective.
+fn limits(asked: &Asked<'_>, sized: &Sized, server: &Server, found: &Answered) -> Option<String> {
+    let (lowest, highest) = server.mean.range();
+    let is_low = found.needed.each.rate < lowest;
+    match found.needed.by_range {
+        true => Some(most_each(asked, sized, highest)),
+        false => is_low.then(|| {
+            format!("below the lowest measured rate: this is the response at {}", format::rate(lowest))
+        }),
+    }
 }
 
 /// What each server gets at most where no objective decides, and why.
@@ -227,7 +260,11 @@ fn most_each(asked: &Asked<'_>, sized: &Sized, highest: f64) -> String {
 }
 
 fn response(each: &Answer) -> String {
-    let times = format!("response time: mean {}, p95 {}", interval(&each.mean), interval(&each.p95));
+    let times = format!(
+        "response time (95 % of one-minute runs): mean {}, p95 {}",
+        interval(&each.mean),
+        interval(&each.p95)
+    );
     let busy = each.busy.map(|(busy, low, high)| {
         let [busy, low, high] = [busy, low, high].map(|share| 100.0 * share.min(1.0));
         format!("; CPU use {busy:.0} % ({low:.0} to {high:.0})")
@@ -285,20 +322,19 @@ fn misfit(figure: Figure, measured: &Measured) -> String {
     let runs: Vec<String> = measured.responses.iter().map(|one| format::time(1e3 * one)).collect();
     let rate = format::rate(measured.rate);
     format!(
-        "a guess: {rate} does not fit the other rates, its runs had a {} of {}",
+        "{rate} does not fit the other rates: its runs had a {} of {}",
         word(figure),
         format::listed(&runs)
     )
 }
 
-fn errors([mean, p95]: [Option<f64>; 2]) -> String {
-    let word = |error: Option<f64>| match error {
-        None => "unknown".to_owned(),
-        Some(error) if error > ERROR_MUCH => "more than 100 %".to_owned(),
-        Some(error) => format::percent(100.0 * error),
-    };
-    let [mean, p95] = [mean, p95].map(word);
-    format!("each rate predicted from the others is off by at most: mean {mean}, p95 {p95} (leave-one-out)")
+/// How well the rates predict one another; `None` of a single one.
+fn errors(server: &Server) -> Option<String> {
+    let [mean, p95] = [server.mean.largest_error()?, server.p95.largest_error()?]
+        .map(|error| format::percent(100.0 * error));
+    Some(format!(
+        "each rate predicted from the others is off by at most: mean {mean}, p95 {p95} (leave-one-out)"
+    ))
 }
 
 fn money(rate: f64, servers: u64, cost: f64) -> String {
@@ -319,10 +355,10 @@ fn million(rate: f64, hour: f64) -> f64 {
 /// A prediction without an upper end may be any time above.
 fn interval(found: &Prediction) -> String {
     let end = |seconds: f64| format::time(1e3 * seconds);
-    if found.high.is_finite() {
-        format!("{} ({} to {})", end(found.response), end(found.low), end(found.high))
-    } else {
-        format!("at least {}", end(found.low))
+    match (found.response.is_finite(), found.high.is_finite()) {
+        (_, true) => format!("{} ({} to {})", end(found.response), end(found.low), end(found.high)),
+        (true, false) => format!("{} (at least {})", end(found.response), end(found.low)),
+        (false, false) => format!("at least {}", end(found.low)),
     }
 }
 
@@ -381,7 +417,7 @@ mod tests {
         let answers = [answered(&sized, narrower)];
         let few = Asked { servers: Some(1), ..ASKED };
         assert_eq!(
-            answers[0].found.as_ref().unwrap().objective(&few),
+            answers[0].found.as_ref().unwrap().objective(&few, sized.server.as_ref().unwrap()),
             Some("p95 within 30.0 ms: met".to_owned())
         );
         let text = text(&ASKED, &answers);

@@ -4,8 +4,8 @@
 //! sandbox never escapes a limit that holds for its user. Version 2 allows no processes in a group that
 //! hands out controllers; there the nearest group above that takes it is used.
 
-use super::{DiskLimit, Domain, SandboxError};
-use evenkeel_sense::cpu::{CpuOf, CpuSet, own_folder};
+use super::{Domain, SandboxError};
+use evenkeel_sense::cpu::{CpuSet, own_folder};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,36 +19,14 @@ pub struct Cgroup {
     pub path: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limited {
-    Cpus,
-    Memory,
-}
-
-/// Makes a group with such a limit, as for a private server, and removes it. Whether there is a group for it: the limit of CPUs can be
-/// kept without one.
+/// Makes groups with such limits, as for a private server, and removes them. Whether there is any: the limit of CPUs can be kept without.
 ///
 /// # Errors
-/// Why the limit cannot be kept.
-pub fn try_limit(limited: Limited) -> Result<bool, String> {
-    let mut domain = Domain::default();
-    match limited {
-        Limited::Cpus => domain.cpus = CpuOf::Process(std::process::id()).cpus(),
-        Limited::Memory => domain.memory = Some(MEMORY_TRIED),
-    }
-    let groups =
-        Groups::create(&format!("try-{}", std::process::id()), &domain).map_err(|error| error.to_string())?;
+/// Why the limits cannot be kept.
+pub fn try_groups(domain: &Domain) -> Result<bool, SandboxError> {
+    let groups = Groups::create(&format!("try-{}", std::process::id()), domain)?;
     Ok(!groups.groups().is_empty())
 }
-
-/// A group in which I/Os can be held back, and nothing else.
-pub(super) fn for_disk(name: &str) -> Result<Groups, SandboxError> {
-    let disk = DiskLimit { iops: Some(DiskLimit::IOPS_MIN), bytes_per_s: None };
-    Groups::create(name, &Domain { disk, ..Domain::default() })
-}
-
-/// Bytes of memory of a group that nobody is in.
-const MEMORY_TRIED: u64 = 64 << 20;
 
 /// The groups of one sandbox; dropping them removes them once they are empty.
 #[derive(Debug, Default)]
@@ -63,9 +41,7 @@ impl Groups {
         }
         match own(None).and_then(|own| create_v2(&own, name, domain)) {
             Some(Ok(groups)) => Ok(groups),
-            Some(Err(error)) => {
-                Err(SandboxError::Limit { what: domain.controllers().join(", "), reason: error.to_string() })
-            }
+            Some(Err(error)) => Err(SandboxError::limit_io(domain.controllers().join(", "), &error)),
             None => create_v1(own, name, domain),
         }
     }
@@ -85,7 +61,7 @@ impl Groups {
     }
 
     pub(super) fn has(&self, controller: &str) -> bool {
-        self.0.iter().any(|group| group.controllers.iter().any(|held| held == controller))
+        self.of(controller).is_some()
     }
 
     /// The group in which a controller holds; the same for all in version 2.
@@ -206,13 +182,13 @@ fn create_v1(
     let mut groups = Groups::default();
     let mut add = |controller: &str, limit: &dyn Fn(&Path) -> io::Result<()>| -> io::Result<()> {
         let own = own(Some(controller));
-        let own = own
-            .ok_or_else(|| io::Error::other(format!("this system has no {controller} cgroup controller")))?;
+        let absent = || format!("this system has no {controller} cgroup controller");
+        let own = own.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, absent()))?;
         let path = made_v1(&own, name, limit)?;
         groups.0.push(Cgroup { controllers: vec![controller.into()], path });
         Ok(())
     };
-    let refused = |what: String| |error: io::Error| SandboxError::Limit { what, reason: error.to_string() };
+    let refused = |what: String| |error: io::Error| SandboxError::limit_io(what, &error);
     if let Some(cpus) = &domain.cpus {
         // A failure leaves the CPUs to the scheduler's affinity.
         let _ = add("cpuset", &|dir| set_cpus_v1(dir, cpus));
@@ -221,8 +197,7 @@ fn create_v1(
         add("cpu", &|dir| set_time(dir, domain)).map_err(refused("CPU time".to_owned()))?;
     }
     if let Some(bytes) = domain.memory {
-        add("memory", &|dir| set_memory_v1(dir, bytes))
-            .map_err(refused(format!("memory to {bytes} bytes")))?;
+        add("memory", &|dir| set_memory(dir, bytes)).map_err(refused(format!("memory to {bytes} bytes")))?;
     }
     if !domain.disk.is_none() {
         add("blkio", &|_| Ok(())).map_err(refused("the disk".to_owned()))?;
@@ -291,22 +266,23 @@ fn set_weight(dir: &Path, weight: u32) -> io::Result<()> {
     }
 }
 
+/// Of either version.
 fn set_memory(dir: &Path, bytes: u64) -> io::Result<()> {
-    if dir.join("memory.limit_in_bytes").exists() {
-        return set_memory_v1(dir, bytes);
-    }
-    fs::write(dir.join("memory.max"), bytes.to_string())?;
+    let bytes = bytes.to_string();
     // Absent where the kernel does not count swap.
-    let _ = fs::write(dir.join("memory.swap.max"), "0");
-    Ok(())
-}
-
-fn set_memory_v1(dir: &Path, bytes: u64) -> io::Result<()> {
-    let both = dir.join("memory.memsw.limit_in_bytes");
-    // The limit with swap may not fall below that without; a group that is used again has one already.
-    let _ = fs::write(&both, "-1");
-    fs::write(dir.join("memory.limit_in_bytes"), bytes.to_string())?;
-    let _ = fs::write(&both, bytes.to_string());
+    match dir.join("memory.limit_in_bytes") {
+        of_v1 if of_v1.exists() => {
+            let both = dir.join("memory.memsw.limit_in_bytes");
+            // The limit with swap may not fall below that without; a group that is used again has one already.
+            let _ = fs::write(&both, "-1");
+            fs::write(of_v1, &bytes)?;
+            let _ = fs::write(&both, &bytes);
+        }
+        _ => {
+            fs::write(dir.join("memory.max"), &bytes)?;
+            let _ = fs::write(dir.join("memory.swap.max"), "0");
+        }
+    }
     Ok(())
 }
 

@@ -57,7 +57,7 @@ pub enum SandboxError {
     #[error("not enough space in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
     NoSpace { path: PathBuf, free_mib: u64, needed_mib: u64 },
     #[error("cannot limit {what}: {reason}")]
-    Limit { what: String, reason: String },
+    Limit { what: String, reason: String, hint: &'static str },
     #[error("sandbox {name:?} {reason}")]
     FileDisk { name: String, reason: String },
     #[error("port {port} is taken")]
@@ -104,7 +104,28 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What helps against a limit that does not bite.
+const CORRECT: &str = "correct the limit, or run without it";
+
 impl SandboxError {
+    pub(super) fn limit(what: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Limit { what: what.into(), reason: reason.into(), hint: CORRECT }
+    }
+
+    /// The kernel does not take a limit.
+    pub(super) fn limit_io(what: impl Into<String>, error: &io::Error) -> Self {
+        let hint = match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                "run it as root where control groups are writable, or without the limit"
+            }
+            io::ErrorKind::Unsupported => {
+                "run without the limit, or mount the controller (`grep cgroup /proc/mounts` shows those that are)"
+            }
+            _ => CORRECT,
+        };
+        Self::Limit { what: what.into(), reason: error.to_string(), hint }
+    }
+
     pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, path: path.into(), source }
     }
@@ -112,7 +133,7 @@ impl SandboxError {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::AlreadyRunning { name, .. } => {
-                format!("use it, or stop it: evenkeel sandbox down {name}").into()
+                format!("stop it first (evenkeel sandbox down {name}), or use it as it runs").into()
             }
             Self::NotRunning { name } => format!("start it: evenkeel sandbox up {name}").into(),
             Self::Differs { name, .. } => format!(
@@ -154,29 +175,13 @@ impl SandboxError {
             }
             Self::Unknown { .. } => "evenkeel sandbox list shows what there is",
             Self::NoSpace { .. } => "free space, or set EVENKEEL_HOME to another file system",
-            Self::Limit { reason, .. } => limit_hint(reason),
+            Self::Limit { hint, .. } => hint,
             Self::FileDisk { .. } => {
                 "leave file-disk out, or choose another name; `evenkeel sandbox clean NAME` removes one with its data"
             }
             Self::PortTaken { .. } => "leave the port out: a free one is found",
             _ => return None,
         })
-    }
-}
-
-/// What helps against a limit that cannot be kept.
-fn limit_hint(reason: &str) -> &'static str {
-    let says = |words: &[&str]| words.iter().any(|word| reason.contains(word));
-    if says(&["; install the package"]) {
-        "install it, or leave this part of the domain out"
-    } else if says(&["only root", "ermission denied", "ot permitted", "Read-only"]) {
-        "run it as root where control groups are writable, or without the limit"
-    } else if says(&["cgroup controller"]) {
-        "run without the limit, or mount the controller (`grep cgroup /proc/mounts` shows those that are)"
-    } else if says(&["on a single disk"]) {
-        "name a folder on a disk by --home, or run without the limit"
-    } else {
-        "correct the limit, or run without it"
     }
 }
 

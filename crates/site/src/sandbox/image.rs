@@ -3,8 +3,8 @@
 use super::SandboxError;
 use super::domain::{FileDisk, FileSystem};
 use super::paths::Paths;
-use super::server::is_root;
-use evenkeel_os::{free_bytes, tools, unmount};
+use super::server::{check_room, check_tools};
+use evenkeel_os::{tools, unmount};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -19,34 +19,22 @@ const BTRFS: [&str; 6] = ["-q", "-f", "-m", "single", "-d", "single"];
 
 /// Whether there is what it takes to make and mount one.
 pub(super) fn check(disk: FileDisk) -> Result<(), SandboxError> {
-    if !is_root() {
-        return Err(refused(disk, "a file system is mounted for it, and only root may do that".to_owned()));
-    }
     let (program, _, package) = maker(disk.file_system);
     let needed = [(program, package), ("mount", "mount"), ("losetup", "mount")];
-    match needed.into_iter().find(|(program, _)| !tools::is_there(program)) {
-        None => Ok(()),
-        Some((absent, package)) => {
-            Err(refused(disk, format!("there is no {absent}; install the package {package}")))
-        }
-    }
+    check_tools(&needed, |reason, hint| refused(disk, reason, hint))
 }
 
-fn refused(disk: FileDisk, reason: String) -> SandboxError {
-    SandboxError::Limit { what: format!("the data to a file disk of {disk}"), reason }
+fn refused(disk: FileDisk, reason: String, hint: &'static str) -> SandboxError {
+    SandboxError::Limit { what: format!("the data to a file disk of {disk}"), reason, hint }
 }
 
 /// Makes the file where there is none yet, and mounts it.
 pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
-    let refuse = |reason: String| refused(disk, reason);
     let (image, at) = (paths.image(), paths.disk());
     if !image.exists() {
-        let free = free_bytes(&paths.dir).map_err(SandboxError::io("look for free space in", &paths.dir))?;
-        if free < disk.bytes {
-            let (free_mib, needed_mib) = (free >> 20, disk.bytes >> 20);
-            return Err(SandboxError::NoSpace { path: paths.dir.clone(), free_mib, needed_mib });
-        }
-        make(paths, disk).map_err(refuse)?;
+        check_room(&paths.dir, disk.bytes >> 20)?;
+        make(paths, disk)
+            .map_err(|reason| refused(disk, reason, "correct the file disk, or run without it"))?;
     }
     fs::create_dir_all(&at).map_err(SandboxError::io("create directory", &at))?;
     let words = ["-t", disk.file_system.name(), "-o", "loop,noatime"].map(OsStr::new);
@@ -54,8 +42,13 @@ pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
         let text = error.to_string();
         // Without any, mount says no more than that it is not permitted.
         let is_loop = text.contains("loop device") || !Path::new("/dev/loop-control").exists();
-        let way_out = ": no loop device is left; losetup -a shows who has them: free one, or modprobe loop";
-        refuse(text.trim_end_matches('.').to_owned() + if is_loop { way_out } else { "" })
+        let (why, hint) = match is_loop {
+            true => {
+                (": no loop device is left", "free one (losetup -a shows who has them), or modprobe loop")
+            }
+            false => ("", "run it as root where file systems may be mounted, or without a file disk"),
+        };
+        refused(disk, text.trim_end_matches('.').to_owned() + why, hint)
     })?;
     // Else what the server reads past its own cache would be in the machine's. Not every file system has it.
     if let Some(device) = source(&at) {

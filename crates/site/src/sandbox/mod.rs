@@ -29,7 +29,7 @@ mod server;
 mod startup;
 
 pub use binary::check_server;
-pub use cgroup::{Cgroup, Limited, try_limit};
+pub use cgroup::{Cgroup, try_groups};
 pub use domain::{DiskLimit, Domain, DomainError, FileDisk, FileSystem, Net};
 pub use error::{Failure, LogTail, SandboxError};
 pub use evenkeel_sense::cpu::CpuSet;

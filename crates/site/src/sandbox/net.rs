@@ -4,8 +4,8 @@
 //! Nothing of it is written down but in the kernel: the address of a member is the alias of its interface on the bridge.
 
 use super::domain::Net;
-use super::proof::{self, NEAR};
-use super::server::is_root;
+use super::proof::{self, BITES};
+use super::server::check_tools;
 use super::{Events, SandboxError};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::process::enter_network;
@@ -69,20 +69,14 @@ pub(super) fn name(hash: u64) -> String {
 
 /// Whether there is what it takes to make one.
 pub(super) fn check(net: Net) -> Result<(), SandboxError> {
-    if !is_root() {
-        return Err(refused(net, "only root may make network namespaces".to_owned()));
-    }
-    match ["ip", "tc", "flock"].into_iter().find(|program| !tools::is_there(program)) {
-        None => Ok(()),
-        Some(absent) => {
-            Err(refused(net, format!("there is no {absent}; install the packages iproute2 and util-linux")))
-        }
-    }
+    let needed = [("ip", "iproute2"), ("tc", "iproute2"), ("flock", "util-linux")];
+    check_tools(&needed, |reason, hint| refused(net, reason, hint))
 }
 
 impl Network {
     pub(super) fn create(name: &str, net: Net) -> Result<Self, SandboxError> {
-        let refuse = |reason: String| refused(net, reason);
+        let hint = "run it where root may make network namespaces, or without a network of its own";
+        let refuse = |reason: String| refused(net, reason, hint);
         // Whoever held it may have removed the file.
         let is_it = |lock: &File| Some(lock.metadata().ok()?.ino() == fs::metadata(LOCK).ok()?.ino());
         let locked = || {
@@ -149,6 +143,7 @@ impl Network {
     /// Tries the rate in both directions by a connection of our own.
     pub(super) fn prove(&self, net: Net, stop: &Stop, events: Events<'_>) -> Result<(), SandboxError> {
         let Some(rate) = net.bytes_per_s else { return Ok(()) };
+        let refuse = |reason: String| refused(net, reason, "correct the rate, or run without it");
         proof::once(&words(net), events, || {
             let mut found = Vec::new();
             for (way, is_out) in [("to the server", false), ("from it", true)] {
@@ -156,13 +151,14 @@ impl Network {
                 for _ in 0..TRIES {
                     let copied = self
                         .copied(is_out)
-                        .map_err(|error| refused(net, format!("no data came {way}: {error}")))?;
-                    outcome = judge(rate as f64, copied);
+                        .map_err(|error| refuse(format!("no data came {way}: {error}")))?;
+                    let words = format!("{copied:.0} bytes per second");
+                    outcome = proof::judge(rate as f64, copied, BITES, words);
                     if outcome.is_ok() || stop.is_set() {
                         break;
                     }
                 }
-                let text = outcome.map_err(|reason| refused(net, format!("{reason} {way}")))?;
+                let text = outcome.map_err(|reason| refuse(format!("{reason} {way}")))?;
                 found.push(format!("{text} {way}"));
             }
             Ok(found.join(", "))
@@ -222,21 +218,13 @@ fn received(mut from: &TcpStream) -> io::Result<f64> {
     }
 }
 
-fn judge(rate: f64, copied: f64) -> Result<String, String> {
-    match copied / rate - 1.0 {
-        error if error > NEAR => Err(format!("it has no effect: {copied:.0} bytes per second came")),
-        error if error < -NEAR => Err(format!("something else limits it: {copied:.0} bytes per second came")),
-        _ => Ok(format!("{copied:.0} bytes per second")),
-    }
-}
-
 fn words(net: Net) -> String {
     net.bytes_per_s.map_or_else(|| "net".to_owned(), |rate| format!("net={rate}"))
 }
 
-fn refused(net: Net, reason: String) -> SandboxError {
+fn refused(net: Net, reason: String, hint: &'static str) -> SandboxError {
     let rate = net.bytes_per_s.map_or_else(String::new, |rate| format!(" of {rate} bytes per second"));
-    SandboxError::Limit { what: format!("it to a network of its own{rate}"), reason }
+    SandboxError::Limit { what: format!("it to a network of its own{rate}"), reason, hint }
 }
 
 fn namespace(name: &str) -> PathBuf {
@@ -315,13 +303,6 @@ pub(super) fn remove(name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_rate_holds_where_as_much_comes_through_within_8_percent() {
-        assert!(judge(1e6, 1.07e6).is_ok() && judge(1e6, 0.93e6).is_ok());
-        assert!(judge(1e6, 1.1e6).unwrap_err().starts_with("it has no effect"));
-        assert!(judge(1e6, 0.9e6).unwrap_err().starts_with("something else limits it"));
-    }
 
     #[test]
     fn names_fit_an_interface_and_differ_by_folder() {

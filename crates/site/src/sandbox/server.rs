@@ -9,7 +9,7 @@ use super::{CpuSet, Lifetime, SandboxError};
 use crate::server::Flavor;
 use evenkeel_os::Stop;
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::{Birth, free_bytes, user};
+use evenkeel_os::{Birth, free_bytes, tools, user};
 use std::fs::{File, OpenOptions};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
@@ -175,13 +175,30 @@ const EXISTING_MIB: u64 = 32;
 /// Refuses to begin what would end in a full disk.
 pub(super) fn check_space(paths: &Paths, redo_log_bytes: u64) -> Result<(), SandboxError> {
     let needed_mib = if paths.data().exists() { EXISTING_MIB } else { NEW_MIB + (redo_log_bytes >> 20) };
-    let dir = paths.around_data();
-    let free = free_bytes(&dir).map_err(SandboxError::io("look for free space in", &dir))?;
-    let free_mib = free >> 20;
+    check_room(&paths.around_data(), needed_mib)
+}
+
+pub(super) fn check_room(dir: &Path, needed_mib: u64) -> Result<(), SandboxError> {
+    let free_mib = free_bytes(dir).map_err(SandboxError::io("look for free space in", dir))? >> 20;
     match free_mib >= needed_mib {
         true => Ok(()),
-        false => Err(SandboxError::NoSpace { path: dir, free_mib, needed_mib }),
+        false => Err(SandboxError::NoSpace { path: dir.to_owned(), free_mib, needed_mib }),
     }
+}
+
+/// Whether somebody may make a part of a domain: root, where these programs are there; each with its package.
+pub(super) fn check_tools(
+    needed: &[(&str, &str)],
+    refused: impl Fn(String, &'static str) -> SandboxError,
+) -> Result<(), SandboxError> {
+    if !is_root() {
+        return Err(refused("only root may do that".to_owned(), "run it as root, or leave this part out"));
+    }
+    let absent = needed.iter().find(|(program, _)| !tools::is_there(program));
+    absent.map_or(Ok(()), |(program, package)| {
+        let reason = format!("there is no {program}, which is in the package {package}");
+        Err(refused(reason, "install it, or leave this part out"))
+    })
 }
 
 /// Creates the data directory, under another name until it is complete: what was interrupted is never taken for a data

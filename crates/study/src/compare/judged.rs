@@ -144,8 +144,10 @@ impl CompareError {
             }
             Self::NoCommonRate { rates, .. } => {
                 let rates: Vec<String> = rates.iter().map(f64::to_string).collect();
-                let rates = if rates.is_empty() { "100,200".to_owned() } else { rates.join(",") };
-                format!("measure both at the same rates: --rate {rates} --repeats 5")
+                match rates.is_empty() {
+                    true => "measure both with the same workload, data and rates".to_owned(),
+                    false => format!("measure both at the same rates: --rate {} --repeats 5", rates.join(",")),
+                }
             }
             Self::Neighbours { .. } => "stop the other load and measure both again".to_owned(),
             Self::NoFigure { .. } => {

@@ -38,7 +38,7 @@ pub struct Judgement {
 }
 
 /// A table of a part: its columns by name, and its rows by name with a place for each column. The page draws it as a heat map.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matrix {
     pub part: String,
     pub title: String,

@@ -1,12 +1,10 @@
 //! What can be done in a domain: each job has an amount of work that is done in a second, so that it can be compared.
 
 use super::tables::{BLOCK_ROWS, Block, LOADED, SELECTS, TAG, WRITTEN};
-use crate::published::{Result, While};
+use crate::published::Result;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Stop;
-use evenkeel_site::copy::Snapshot;
 use evenkeel_site::server::{Control, Target, TargetError};
-use std::path::PathBuf;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Job {
@@ -80,7 +78,7 @@ pub struct Client {
     block: Block,
     rows: u64,
     /// Rows that were inserted and committed, as the server said.
-    pub acknowledged: u64,
+    acknowledged: u64,
 }
 
 impl Client {
@@ -141,37 +139,8 @@ impl Client {
     }
 }
 
-/// Copies a server's data directory, as it was when the server was down, again and again.
-pub struct Copier {
-    pub from: PathBuf,
-    pub into: PathBuf,
-}
-
-/// What goes on in a thread of ours.
-pub enum Worker {
-    Client(Box<Client>),
-    Copier(Copier),
-}
-
-impl Worker {
-    /// Does the next piece; how much that was.
-    pub fn step(&mut self) -> Result<u64> {
-        match self {
-            Self::Client(client) => Ok(client.step()?),
-            Self::Copier(Copier { from, into }) => {
-                Snapshot::take(from, into).doing(|| format!("copying {}", from.display()))?;
-                Ok(1)
-            }
-        }
-    }
-
-    pub fn acknowledged(&self) -> u64 {
-        match self {
-            Self::Client(client) => client.acknowledged,
-            Self::Copier(_) => 0,
-        }
-    }
-}
+/// Does the next piece of a job; how much that was.
+pub type Worker = Box<dyn FnMut() -> Result<u64> + Send>;
 
 #[cfg(test)]
 mod tests {

@@ -35,6 +35,7 @@ struct Done {
     /// Between the ends of the first and the last counted piece.
     amount: u64,
     span: Nanos,
+    /// All of it: rows that were committed, as the server said.
     acknowledged: u64,
     errors: u64,
     first_error: Option<String>,
@@ -111,7 +112,7 @@ fn together(
     let wanted = workers.iter().flatten().count();
     std::thread::scope(|scope| {
         let start = |(worker, side): (Option<Worker>, &Side)| {
-            let affinity = side.has_own_cpus.then(|| Affinity::of(side.place.cpus.iter()));
+            let affinity = side.place.cpus.as_ref().map(|cpus| Affinity::of(cpus.iter()));
             worker.map(|worker| scope.spawn(move || work(worker, affinity.as_ref(), pace)))
         };
         let working: Vec<Option<Working<'_>>> = workers.into_iter().zip(sides).map(start).collect();
@@ -141,7 +142,7 @@ fn work(mut worker: Worker, affinity: Option<&Affinity>, pace: &Pace) -> Result<
     let _ = affinity.map(Affinity::apply);
     let (mut done, mut first, mut pieces) = (Done::default(), None, 0);
     while !pace.over.load(Ordering::Relaxed) {
-        let amount = match worker.step() {
+        let amount = match worker() {
             Ok(amount) => amount,
             Err(PublishedError::Target(error @ TargetError::Statement { .. })) => {
                 done.errors += 1;
@@ -150,6 +151,7 @@ fn work(mut worker: Worker, affinity: Option<&Affinity>, pace: &Pace) -> Result<
             }
             Err(error) => return Err(error),
         };
+        done.acknowledged += amount;
         let now = monotonic();
         if now < pace.from {
             continue;
@@ -166,7 +168,6 @@ fn work(mut worker: Worker, affinity: Option<&Affinity>, pace: &Pace) -> Result<
             pace.enough.fetch_add(1, Ordering::Relaxed);
         }
     }
-    done.acknowledged = worker.acknowledged();
     Ok(done)
 }
 

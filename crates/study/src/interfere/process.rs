@@ -1,37 +1,22 @@
 //! Jobs that ask no server: processes in a domain.
 
 use super::jobs::{CPU, DISK, Job, NET};
-use crate::probe::enter;
-use crate::published::{PublishedError, Result, While};
+use crate::probe::Place;
+use crate::probe::network::serve;
+use crate::probe::place::Started;
+use crate::published::{PublishedError, Result};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::monotonic;
-use evenkeel_os::process::has_ended;
-use evenkeel_sense::cpu::CpuSet;
+use evenkeel_sense::CpuOf;
 use evenkeel_sense::disk::ProcessIo;
-use evenkeel_site::sandbox::Cgroup;
-use std::fs::read_to_string;
-use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::Duration;
-
-/// Where processes of a domain run.
-#[derive(Clone, Debug, Default)]
-pub struct Place {
-    pub groups: Vec<Cgroup>,
-    pub cpus: CpuSet,
-    /// A folder on the file system of its data.
-    pub folder: PathBuf,
-    /// Its network namespace, and the machine's address seen from there.
-    pub network: Option<(PathBuf, Ipv4Addr)>,
-}
 
 /// The processes of a job. They end when this is dropped, and with the thread that made it at the latest.
 #[derive(Default)]
 pub struct Processes {
-    all: Vec<Child>,
+    all: Vec<Started>,
     /// The one that sends over a network.
     sender: Option<u32>,
 }
@@ -41,24 +26,19 @@ impl Processes {
         let mut processes = Self::default();
         match job.name {
             CPU => {
-                for _ in place.cpus.iter() {
+                let all = place.cpus.clone().or_else(|| CpuOf::Host.cpus()).unwrap_or_default();
+                for _ in all.iter() {
                     let mut spin = Command::new("/bin/sh");
-                    processes.add(spin.args(["-c", "while :; do :; done"]), place)?;
+                    processes.all.push(place.start(spin.args(["-c", "while :; do :; done"]))?);
                 }
             }
             DISK => {
-                processes.add(Command::new("fio").args(FIO).current_dir(&place.folder), place)?;
+                let mut fio = Command::new("fio");
+                processes.all.push(place.start(fio.args(FIO).current_dir(&place.folder))?);
                 let reads = |pid| ProcessIo::read(pid).is_some_and(|io| io.read_bytes > 0);
-                processes.wait(
-                    |all| all.pids().all(reads),
-                    || {
-                        let folder = place.folder.display();
-                        (
-                            format!("fio cannot read and write directly in {folder}"),
-                            "leave the job disk out, or take a --home on a disk",
-                        )
-                    },
-                )?;
+                let what = format!("fio cannot read and write directly in {}", place.folder.display());
+                let hint = "leave the job disk out, or take a --home on a disk";
+                processes.wait(|all| all.pids().all(reads), what, hint)?;
             }
             NET => processes.send(place)?,
             _ => {}
@@ -68,43 +48,24 @@ impl Processes {
 
     /// From the domain to the machine, by the way that the domain has.
     fn send(&mut self, place: &Place) -> Result<()> {
-        let address = place.network.as_ref().map_or(Ipv4Addr::LOCALHOST, |(_, machine)| *machine);
-        let free = TcpListener::bind((address, 0)).and_then(|listener| listener.local_addr());
-        let port = free.doing(|| "looking for a free port for iperf3")?.port();
+        let outside = place.outside();
+        let address = outside.address_from(place);
+        let (server, port) = serve(&outside, address)?;
         let (to, number) = (address.to_string(), port.to_string());
-        let failed = || {
-            let what = format!("iperf3 cannot send to {address}, port {port}");
-            (what, "leave the job net out, or let a firewall pass what comes from the bridge evk0")
-        };
-        let outside = Place { cpus: place.cpus.clone(), ..Place::default() };
-        self.add(Command::new("iperf3").args(["-s", "-B", &to, "-p", &number]), &outside)?;
-        let listens = format!(":{port:04X} 00000000:0000 0A");
-        self.wait(|_| read_to_string("/proc/net/tcp").is_ok_and(|all| all.contains(&listens)), failed)?;
-        self.add(Command::new("iperf3").args(["-c", &to, "-p", &number, "-t", "86400"]), place)?;
-        self.sender = self.pids().last();
-        self.wait(|all| all.sent().is_some_and(|bytes| bytes >= SENT_MIN), failed)
-    }
-
-    /// In its control groups, on its CPUs, in its network.
-    fn add(&mut self, command: &mut Command, place: &Place) -> Result<()> {
-        let network = place.network.as_ref().map(|(namespace, _)| namespace.as_path());
-        enter(command, &place.groups, network, Some(&place.cpus))?;
-        let program = command.get_program().to_string_lossy().into_owned();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        self.all.push(command.spawn().doing(|| format!("starting {program}, which a job needs"))?);
-        Ok(())
+        let client =
+            place.start(Command::new("iperf3").args(["-c", &to, "-p", &number, "-t", "86400", "-i", "0"]))?;
+        self.sender = Some(client.pid());
+        self.all = vec![server, client];
+        let what = format!("iperf3 cannot send to {address}, port {port}");
+        let hint = "leave the job net out, or let a firewall pass what comes from the bridge evk0";
+        self.wait(|all| all.sent().is_some_and(|bytes| bytes >= SENT_MIN), what, hint)
     }
 
     /// fio writes its file the first time, and iperf3 needs a moment for its connections.
-    fn wait(
-        &self,
-        is_ready: impl Fn(&Self) -> bool,
-        failed: impl Fn() -> (String, &'static str),
-    ) -> Result<()> {
+    fn wait(&mut self, is_ready: impl Fn(&Self) -> bool, what: String, hint: &str) -> Result<()> {
         let until = monotonic() + READY_WITHIN;
         while !is_ready(self) {
-            if monotonic() > until || self.all.iter().any(|child| has_ended(child.id())) {
-                let (what, hint) = failed();
+            if monotonic() > until || !self.all.iter_mut().all(Started::runs) {
                 return Err(PublishedError::with_hint(what, hint));
             }
             sleep(Duration::from_millis(10));
@@ -113,21 +74,12 @@ impl Processes {
     }
 
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
-        self.all.iter().map(Child::id)
+        self.all.iter().map(Started::pid)
     }
 
     /// Bytes that were sent over a network until now.
     pub fn sent(&self) -> Option<u64> {
         ProcessIo::written(self.sender?)
-    }
-}
-
-impl Drop for Processes {
-    fn drop(&mut self) {
-        for child in &mut self.all {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }
 
@@ -153,24 +105,20 @@ const SENT_MIN: u64 = 64 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_sense::CpuOf;
-
-    fn here() -> Place {
-        Place { cpus: CpuOf::Host.cpus().unwrap(), folder: "/".into(), ..Place::default() }
-    }
+    use evenkeel_os::process::has_ended;
 
     #[test]
     fn a_process_that_spins_for_each_cpu_ends_with_its_value() {
-        let processes = Processes::start(Job::named(CPU).unwrap(), &here()).unwrap();
+        let processes = Processes::start(Job::named(CPU).unwrap(), &Place::host("/")).unwrap();
         let pids: Vec<u32> = processes.pids().collect();
-        assert!(pids.len() == here().cpus.len() && pids.iter().all(|pid| !has_ended(*pid)));
+        assert!(pids.len() == CpuOf::Host.cpus().unwrap().len() && pids.iter().all(|pid| !has_ended(*pid)));
         drop(processes);
         assert!(pids.iter().all(|pid| CpuOf::Process(*pid).read().is_none()));
     }
 
     #[test]
     fn a_job_that_sends_goes_on_sending_and_both_ends_go() {
-        let processes = Processes::start(Job::named(NET).unwrap(), &here()).unwrap();
+        let processes = Processes::start(Job::named(NET).unwrap(), &Place::host("/")).unwrap();
         let (pids, before) = (processes.pids().collect::<Vec<_>>(), processes.sent());
         sleep(Duration::from_millis(200));
         assert!(pids.len() == 2 && processes.sent() > before);

@@ -231,11 +231,7 @@ impl Outcome {
 
     fn row(&self, trouble: &Trouble) -> (String, Vec<Option<Mark>>) {
         let mark = |name: &str, ratio: &Option<Ratio>, is_strong| {
-            let Ratio { ratio: value, interval, .. } = ratio.as_ref()?;
-            Some(Mark {
-                number: Number { name: name.to_owned(), value: *value, interval: *interval },
-                is_strong,
-            })
+            Some(Mark { number: Number::of(name, ratio.as_ref()).pop()?, is_strong })
         };
         let places = vec![mark("slowdown", &self.slowdown, self.is_removed), mark("cost", &self.cost, false)];
         (format!("{}: {}", trouble.words(), self.remedy), places)

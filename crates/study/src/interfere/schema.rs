@@ -3,59 +3,66 @@
 use super::tables::COMMENT;
 use crate::published::{PublishedError, Result, While};
 use evenkeel_os::Stop;
-use evenkeel_site::server::{Control, Target, literal, quoted};
+use evenkeel_site::server::{Control, Target, TargetError, literal, quoted};
 
 /// Holds the schema for us; it goes when this is dropped.
 pub struct Schema {
     name: String,
+    is_ours: bool,
     control: Control,
 }
 
 impl Schema {
-    /// Makes it. One that a killed study left is made anew.
+    /// Makes it; one with tables of a study that was killed is made anew.
     ///
     /// # Errors
-    /// Another study works in it, or it has something that is not ours.
+    /// Another study works in it, or there is one that is not ours.
     pub fn make(target: &Target, name: &str, stop: &Stop) -> Result<Self> {
         let nowhere = Target { database: None, ..target.clone() };
         // Goes on after a stop, to take away what it made.
-        let mut control = Control::connect_to_finish(&nowhere, stop)?;
+        let control = Control::connect_to_finish(&nowhere, stop)?;
+        let mut schema = Self { name: name.to_owned(), is_ours: false, control };
         let text = literal(name.as_bytes());
-        let refuse = |what: String, hint: &str| Err(PublishedError::with_hint(what, hint));
         // As long as the connection is there, which has nothing to do until the end.
-        control.exec("SET SESSION wait_timeout = 31536000")?;
-        if control.query_value(&format!("SELECT GET_LOCK({text}, 5)"))?.as_deref() != Some("1") {
+        schema.control.exec("SET SESSION wait_timeout = 31536000")?;
+        if schema.control.query_value(&format!("SELECT GET_LOCK({text}, 5)"))?.as_deref() != Some("1") {
             let what = format!("another study works in the schema {name} of {nowhere}");
-            return refuse(what, "wait for its end, or name another schema by --scratch");
+            let hint = "wait for its end, or name another schema by --scratch";
+            return Err(PublishedError::with_hint(what, hint));
         }
-        let foreign = control.query_value(&format!(
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = {text} AND table_comment <> '{COMMENT}' \
-             UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema = {text} \
-             UNION ALL SELECT event_name FROM information_schema.events WHERE event_schema = {text} LIMIT 1"
+        let empty = schema.control.query_value(&format!(
+            "SELECT 'no table' FROM information_schema.schemata WHERE schema_name = {text} \
+             AND NOT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {text})"
         ))?;
-        if let Some(foreign) = foreign {
-            let what = format!("the schema {name} of {nowhere} has {foreign}, which interfere did not make");
-            return refuse(
-                what,
-                "--scratch names a schema that is made and dropped: name one that does not exist",
-            );
+        if let Some(found) = empty.or(schema.foreign()?) {
+            let what =
+                format!("the schema {name} of {nowhere} is there, and not made by interfere: it has {found}");
+            let hint = "--scratch names a schema that is made and dropped: name one that does not exist";
+            return Err(PublishedError::with_hint(what, hint));
         }
-        let mut schema = Self { name: name.to_owned(), control };
-        schema.drop_all().doing(|| format!("dropping what was left of the schema {name}"))?;
+        schema.control.exec(&format!("DROP DATABASE IF EXISTS {}", quoted(name)))?;
         let made = schema.control.exec(&format!("CREATE DATABASE {}", quoted(name)));
         made.doing(|| format!("making the schema {name}; the account needs all privileges on it"))?;
+        schema.is_ours = true;
         Ok(schema)
     }
 
-    fn drop_all(&mut self) -> Result<()> {
-        self.control.exec(&format!("DROP DATABASE IF EXISTS {}", quoted(&self.name)))?;
-        Ok(())
+    /// What there is in it that interfere did not make.
+    fn foreign(&mut self) -> Result<Option<String>, TargetError> {
+        let text = literal(self.name.as_bytes());
+        self.control.query_value(&format!(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = {text} AND table_comment <> '{COMMENT}' \
+             UNION ALL SELECT routine_name FROM information_schema.routines WHERE routine_schema = {text} \
+             UNION ALL SELECT event_name FROM information_schema.events WHERE event_schema = {text} LIMIT 1"
+        ))
     }
 }
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // Where the server is gone, the next study with this schema drops it.
-        let _ = self.drop_all();
+        // Where the server is gone, the next study with this schema drops it; what others put into it stays.
+        if self.is_ours && matches!(self.foreign(), Ok(None)) {
+            let _ = self.control.exec(&format!("DROP DATABASE {}", quoted(&self.name)));
+        }
     }
 }

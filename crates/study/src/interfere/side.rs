@@ -1,20 +1,20 @@
 //! A domain that is up: its server with the tables of all jobs, and where its processes run.
 
-use super::jobs::{CLONE, Client, Copier, Job, Worker};
-use super::process::Place;
+use super::jobs::{CLONE, Client, Job, Worker};
 use super::schema::Schema;
 use super::setting::{PART, Setting, Site, names};
 use super::tables::{self, Block};
 use crate::harness::{Event, Notify};
+use crate::probe::Place;
 use crate::published::{At, PrivateServer, Result, While};
 use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
-use evenkeel_sense::CpuOf;
 use evenkeel_sense::disk::Device;
 use evenkeel_site::copy::Snapshot;
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{Domain, SandboxSpec};
 use evenkeel_site::server::{Control, Local, Target};
+use std::path::PathBuf;
 
 /// The buffer pool has this part of a domain's memory.
 const POOL_PART: u64 = 2;
@@ -24,8 +24,6 @@ pub struct Side {
     server: Server,
     target: Target,
     pub place: Place,
-    /// Its clients run on its CPUs.
-    pub has_own_cpus: bool,
     /// The disk that holds its data; `None` where it is none, or not seen from here.
     pub disk: Option<Device>,
     /// Of the table that is only read.
@@ -59,8 +57,8 @@ impl Side {
             && clones
         {
             server.sandbox.pause(&mut |_| {})?;
-            let copier = copier(&side.place);
-            Snapshot::take(&side.place.folder.join("data"), &copier.from).doing(|| "copying the data")?;
+            let (from, _) = clone(&side.place);
+            Snapshot::take(&side.place.folder.join("data"), &from).doing(|| "copying the data")?;
             server.restart([], stop)?;
             // Fills the buffer pool again.
             tables::checksum(&mut side.control(stop)?)?;
@@ -79,18 +77,9 @@ impl Side {
         };
         let server = PrivateServer::up(&at.workplace, &spec)?;
         let target = server.emptied("interfere", at.workplace.stop)?;
-        // A file disk has them behind a link.
-        let data =
-            server.sandbox.dir().join("data").canonicalize().doing(|| "looking for the data directory")?;
-        let place = Place {
-            groups: server.sandbox.cgroups().to_vec(),
-            cpus: domain.cpus.clone().or_else(|| CpuOf::Host.cpus()).unwrap_or_default(),
-            folder: data.parent().unwrap_or(&data).to_owned(),
-            network: server.sandbox.network(),
-        };
-        let (has_own_cpus, disk) = (domain.cpus.is_some(), Device::of_path(&place.folder));
-        let server = Server::Private(server);
-        Ok(Self { name, server, target, place, has_own_cpus, disk, checksum: String::new() })
+        let place = Place::of(&server.sandbox)?;
+        let disk = Device::of_path(&place.folder);
+        Ok(Self { name, server: Server::Private(server), target, place, disk, checksum: String::new() })
     }
 
     fn theirs(at: &At<'_, Setting>, name: String, url: &str, sense_with: Option<&str>) -> Result<Self> {
@@ -105,8 +94,7 @@ impl Side {
         let local = Local::of(&mut Control::connect_until(&target, stop)?).filter(|_| far.is_none());
         let disk = local.as_ref().and_then(|local| Device::of_path(&local.data_dir));
         let server = Server::Theirs { pid: local.map(|local| local.pid), far, _schema: schema };
-        let (place, checksum) = (Place::default(), String::new());
-        Ok(Self { name, server, target, place, has_own_cpus: false, disk, checksum })
+        Ok(Self { name, server, target, place: Place::host(""), disk, checksum: String::new() })
     }
 
     pub fn control(&self, stop: &Stop) -> Result<Control> {
@@ -132,14 +120,17 @@ impl Side {
     /// Who does a job in a thread of ours.
     pub fn worker(&self, job: &'static Job, at: &At<'_, Setting>, seed: Seed) -> Result<Option<Worker>> {
         if job.name == CLONE {
-            return Ok(Some(Worker::Copier(copier(&self.place))));
+            let (from, into) = clone(&self.place);
+            let copy =
+                move || Snapshot::take(&from, &into).map(|_| 1).doing(|| "copying the data of a domain");
+            return Ok(Some(Box::new(copy)));
         }
         if !job.is_client() {
             return Ok(None);
         }
         let (block, stop) = (Block::of(Seed(at.plan.seed)), at.workplace.stop);
-        let client = Client::connect(job, &self.target, block, at.setting.rows, seed, stop)?;
-        Ok(Some(Worker::Client(Box::new(client))))
+        let mut client = Client::connect(job, &self.target, block, at.setting.rows, seed, stop)?;
+        Ok(Some(Box::new(move || Ok(client.step()?))))
     }
 
     /// Whether a line of the kernel's log speaks of it: of its process, its disk in a file, or a control group of it.
@@ -156,7 +147,7 @@ impl Side {
     }
 }
 
-/// Copies what the data directory was when its server was down, beside it.
-fn copier(place: &Place) -> Copier {
-    Copier { from: place.folder.join("clone.source"), into: place.folder.join("clone") }
+/// What the data directory was when its server was down, and where that is copied to.
+fn clone(place: &Place) -> (PathBuf, PathBuf) {
+    (place.folder.join("clone.source"), place.folder.join("clone"))
 }

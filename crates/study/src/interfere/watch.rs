@@ -8,62 +8,45 @@ use crate::published::{Result, Watch};
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_os::clock::monotonic;
-use evenkeel_sense::cpu::CpuReading;
 use evenkeel_sense::disk::{DeviceIo, ProcessIo};
-use evenkeel_sense::kernel_log::KernelLog;
+use evenkeel_sense::kernel_log::{KernelLog, is_of_memory};
 use evenkeel_sense::sampler::{SenseRecord, SenseSample};
 use evenkeel_sense::waits::ThreadWaits;
-use evenkeel_sense::{CpuOf, CpuUse};
 use std::path::Path;
 
 /// What a domain had used until an instant: its server, and the processes of a job.
 struct Reading {
-    cpus: Vec<Option<CpuReading>>,
-    waited: Option<Nanos>,
-    io: Option<Vec<ProcessIo>>,
+    waited_ns: Option<u64>,
+    disk_bytes: Option<u64>,
+    /// Over its network, either way.
+    net_bytes: Option<u64>,
     disk: Option<DeviceIo>,
-    /// Bytes over its network, either way.
-    net: Option<u64>,
 }
 
 impl Reading {
     fn of(side: &Side, pids: &[u32], processes: &Processes) -> Self {
-        let waited = pids.iter().filter_map(|pid| ThreadWaits::of_process(*pid));
-        let net = match &side.place.network {
-            Some((namespace, _)) => namespace.file_name().and_then(|name| carried(Path::new(name))),
-            None => processes.sent(),
-        };
+        let waited = pids.iter().filter_map(|pid| Some(ThreadWaits::of_process(*pid)?.0));
+        let bytes = |pid: &u32| ProcessIo::read(*pid).map(|io| io.read_bytes + io.write_bytes);
         Self {
-            cpus: pids.iter().map(|pid| CpuOf::Process(*pid).read()).collect(),
-            waited: waited.reduce(|sum, waited| sum + waited),
-            io: pids.iter().map(|pid| ProcessIo::read(*pid)).collect(),
+            waited_ns: waited.reduce(|sum, waited| sum + waited),
+            disk_bytes: pids.iter().map(bytes).sum::<Option<u64>>().filter(|_| !pids.is_empty()),
+            net_bytes: match &side.place.network {
+                Some((namespace, _)) => namespace.file_name().and_then(|name| carried(Path::new(name))),
+                None => processes.sent(),
+            },
             disk: side.disk.as_ref().and_then(|disk| DeviceIo::read(disk.whole())),
-            net,
         }
     }
 
     /// What was used since then, for a run.
     fn note(&self, before: &Self, over: Nanos, mut set: impl FnMut(&str, Option<f64>)) {
         let over_s = over.as_secs_f64();
-        let busy = before.cpus.iter().zip(&self.cpus).map(|(before, after)| {
-            Some(CpuUse::between(before.as_ref()?, after.as_ref()?, over)?.busy.as_secs_f64())
-        });
-        // Nothing is known of a server without a process here.
-        let busy = busy.sum::<Option<f64>>().filter(|_| !self.cpus.is_empty());
-        set("cpus", busy.map(|busy_s| busy_s / over_s));
-        let waited = before.waited.zip(self.waited).and_then(|(before, after)| after.0.checked_sub(before.0));
-        set("waiting", waited.map(|waited| Nanos(waited).as_secs_f64() / over_s));
-        let io = before.io.as_ref().zip(self.io.as_ref()).and_then(|(before, after)| {
-            let bytes = |(before, after): (&ProcessIo, &ProcessIo)| {
-                after.since(before).map(|io| io.read_bytes + io.write_bytes)
-            };
-            before.iter().zip(after).map(bytes).sum::<Option<u64>>()
-        });
-        set("disk_mb_per_s", io.filter(|_| busy.is_some()).map(|bytes| bytes as f64 / 1e6 / over_s));
+        let per_s = |of: fn(&Self) -> Option<u64>| Some(of(self)?.checked_sub(of(before)?)? as f64 / over_s);
+        set("waiting", per_s(|read| read.waited_ns).map(|ns| ns * 1e-9));
+        set("disk_mb_per_s", per_s(|read| read.disk_bytes).map(|bytes| bytes * 1e-6));
+        set("net_mbit", per_s(|read| read.net_bytes).map(|bytes| bytes * 8e-6));
         let disk = before.disk.zip(self.disk).and_then(|(before, after)| after.since(&before));
         disk.into_iter().for_each(|io| note_disk(&io, over_s, &mut set));
-        let net = before.net.zip(self.net).and_then(|(before, after)| after.checked_sub(before));
-        set("net_mbit", net.map(|bytes| bytes as f64 * 8e-6 / over_s));
     }
 }
 
@@ -113,9 +96,16 @@ pub fn watched(
     let (began, before) = (monotonic(), read());
     something();
     let (after, over) = (read(), monotonic() - began);
-    watch.end().note(run);
-    for ((side, far), (before, after)) in sides.iter().zip(far).zip(before.iter().zip(&after)) {
+    let used = watch.end();
+    used.note(run);
+    let mut each = used.each_percent.into_iter();
+    for (((side, far), pids), (before, after)) in
+        sides.iter().zip(far).zip(&pids).zip(before.iter().zip(&after))
+    {
         let mut set = |figure: &str, value: Option<f64>| run.set(&format!("{figure}@{}", side.name), value);
+        // Nothing is known of a server without a process here.
+        let percent = each.by_ref().take(pids.len()).sum::<Option<f64>>().filter(|_| !pids.is_empty());
+        set("cpus", percent.map(|percent| percent / 100.0));
         after.note(before, over, &mut set);
         if let Some(far) = far {
             let whole = SenseSample { at: over, duration: over, ..SenseSample::default() };
@@ -126,19 +116,21 @@ pub fn watched(
     }
     let lines = log.as_mut().map(KernelLog::trouble);
     if let Ok(Ok(lines)) = lines {
-        note_log(&lines, sides, &pids, run);
+        note_log(lines, sides, &pids, run);
     }
     Ok(())
 }
 
-/// What the kernel's log said of trouble meanwhile.
-fn note_log(lines: &[String], sides: &[Side], pids: &[Vec<u32>], run: &mut Run) {
+/// What the kernel's log said of trouble meanwhile. Where memory ran out for others, that is no trouble of ours.
+fn note_log(mut lines: Vec<String>, sides: &[Side], pids: &[Vec<u32>], run: &mut Run) {
+    let meant = |line: &str| {
+        let both = sides.iter().zip(pids).find(|(side, pids)| side.is_meant(line, pids));
+        both.map(|(side, _)| side.name.as_str())
+    };
+    lines.retain(|line| !is_of_memory(line) || meant(line).is_some());
     run.set("kernel_lines", lines.len() as f64);
     let Some(first) = lines.first() else { return };
-    let is_meant = |(side, pids): &(&Side, &Vec<u32>)| lines.iter().any(|line| side.is_meant(line, pids));
-    let meant: Vec<&str> =
-        sides.iter().zip(pids).filter(is_meant).map(|(side, _)| side.name.as_str()).collect();
-    let of = if meant.is_empty() { String::new() } else { format!(" of {}", meant.join(" and ")) };
+    let of = meant(first).map_or_else(String::new, |name| format!(" of {name}"));
     let text = format!("The kernel's log has trouble{of}: {first}");
     run.caveats.push(Caveat::new("kernel-log", Severity::Doubt, text));
 }

@@ -10,11 +10,11 @@ pub mod inside;
 pub mod machine;
 pub mod memory;
 pub mod network;
-mod place;
+pub(crate) mod place;
 
 use crate::published::Result;
 use inside::Question;
-pub use place::{Place, enter};
+pub use place::Place;
 
 /// Measures in this process what another one of this program asked for by the subcommand [`inside::WORD`]; what to print.
 ///

@@ -47,7 +47,8 @@ const LISTENS: &str = "00000000:0000 0A";
 /// # Errors
 /// iperf3 is not installed, or a client cannot reach its server.
 pub fn at_once(pairs: &[Pair<'_>], seconds: u32, stop: &Stop) -> Result<Option<Vec<Flow>>> {
-    let servers = pairs.iter().map(|pair| serve(pair.server)).collect::<Result<Vec<_>>>()?;
+    let listening = |pair: &Pair<'_>| serve(pair.server, pair.server.address_from(pair.client));
+    let servers = pairs.iter().map(listening).collect::<Result<Vec<_>>>()?;
     let together = Barrier::new(pairs.len());
     let flow = |(pair, (_, port)): (&Pair<'_>, &(Started, u16))| {
         let address = pair.server.address_from(pair.client);
@@ -67,11 +68,13 @@ pub fn at_once(pairs: &[Pair<'_>], seconds: u32, stop: &Stop) -> Result<Option<V
     })
 }
 
-/// Starts a server for one client, and waits until it listens; with its port.
-fn serve(place: &Place) -> Result<(Started, u16)> {
+/// Starts a server for one client on an address of a place, and waits until it listens; with its port.
+pub(crate) fn serve(place: &Place, address: Ipv4Addr) -> Result<(Started, u16)> {
     let free = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|free| free.local_addr());
     let port = free.doing(|| "looking for a free port")?.port();
-    let mut server = place.start(Command::new("iperf3").args(["-4", "-s", "-1", "-p", &port.to_string()]))?;
+    let (on, port_is) = (address.to_string(), port.to_string());
+    let words = ["-4", "-s", "-1", "-i", "0", "-B", &on, "-p", &port_is];
+    let mut server = place.start(Command::new("iperf3").args(words))?;
     let (sockets, until) = (format!("/proc/{}/net/tcp", server.pid()), monotonic() + LISTENS_WITHIN);
     let listens = format!(":{port:04X} {LISTENS}");
     // Those of its network namespace.

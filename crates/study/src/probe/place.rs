@@ -8,7 +8,6 @@ use evenkeel_os::cpu::Affinity;
 use evenkeel_os::process::Birth;
 use evenkeel_sense::cpu::CpuSet;
 use evenkeel_site::sandbox::{Cgroup, Sandbox};
-use evenkeel_site::server::Address;
 use std::fs::File;
 use std::io::Read;
 use std::net::Ipv4Addr;
@@ -21,11 +20,13 @@ use std::time::Duration;
 /// The machine, or the domain of a running private server.
 #[derive(Clone, Debug)]
 pub struct Place {
-    groups: Vec<Cgroup>,
-    cpus: Option<CpuSet>,
+    pub groups: Vec<Cgroup>,
+    /// Those of its own.
+    pub cpus: Option<CpuSet>,
     /// Its network namespace and its address there; `None` of one that shares the machine's.
-    network: Option<(PathBuf, Ipv4Addr)>,
-    folder: PathBuf,
+    pub network: Option<(PathBuf, Ipv4Addr)>,
+    /// Where files of probes go.
+    pub folder: PathBuf,
 }
 
 const NAP: Duration = Duration::from_millis(10);
@@ -46,25 +47,17 @@ impl Place {
         sandbox.check()?;
         // A file disk has them behind a link.
         let data = sandbox.dir().join("data").canonicalize().doing(|| "looking for the data directory")?;
-        let network = match (sandbox.domain().net, sandbox.tcp_target().address) {
-            (Some(_), Address::Tcp { host, .. }) => {
-                let address =
-                    host.parse::<Ipv4Addr>().doing(|| format!("reading the address {host} of a domain"))?;
-                Some((PathBuf::from(format!("/proc/{}/ns/net", sandbox.pid())), address))
-            }
-            _ => None,
-        };
         Ok(Self {
             groups: sandbox.cgroups().to_vec(),
             cpus: sandbox.domain().cpus.clone(),
-            network,
+            network: sandbox.network(),
             folder: data.parent().unwrap_or(&data).to_owned(),
         })
     }
 
-    /// Where files of probes go.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// The machine, on its CPUs.
+    pub(crate) fn outside(&self) -> Self {
+        Self { groups: Vec::new(), network: None, ..self.clone() }
     }
 
     /// Folder of the group that a controller holds it by; one for all in version 2.
@@ -79,7 +72,7 @@ impl Place {
     }
 
     /// Where a server in this place is reached from `client`.
-    pub(super) fn address_from(&self, client: &Self) -> Ipv4Addr {
+    pub(crate) fn address_from(&self, client: &Self) -> Ipv4Addr {
         match (&self.network, &client.network) {
             (Some((_, own)), _) => *own,
             // The machine has the first address of the network that it shares with all domains.
@@ -92,10 +85,9 @@ impl Place {
     }
 
     /// Starts a program there, which ends with this thread at the latest.
-    pub(super) fn start(&self, command: &mut Command) -> Result<Started> {
+    pub(crate) fn start(&self, command: &mut Command) -> Result<Started> {
         let program = command.get_program().to_string_lossy().into_owned();
-        let network = self.network.as_ref().map(|(path, _)| path.as_path());
-        enter(command, &self.groups, network, self.cpus.as_ref())?;
+        self.enter(command)?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         match command.spawn() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(PublishedError::with_hint(
@@ -104,6 +96,22 @@ impl Place {
             )),
             outcome => Ok(Started { child: outcome.doing(|| format!("starting {program}"))?, program }),
         }
+    }
+
+    /// Has a program be born in its control groups, in its network and on its CPUs.
+    fn enter(&self, command: &mut Command) -> Result<()> {
+        let door = |group: &Cgroup| File::options().write(true).open(group.path.join("cgroup.procs"));
+        let groups = self.groups.iter().map(door).collect::<std::io::Result<_>>();
+        let network = self.network.as_ref().map(|(path, _)| File::open(path)).transpose();
+        let birth = Birth {
+            dies_with_us: true,
+            groups: groups.doing(|| "opening the control groups of a domain")?,
+            network: network.doing(|| "opening the network of a domain")?,
+            affinity: self.cpus.as_ref().map(|cpus| Affinity::of(cpus.iter())),
+            ..Birth::default()
+        };
+        birth.of(command);
+        Ok(())
     }
 
     /// Runs a program there to its end; what it printed.
@@ -118,26 +126,6 @@ impl Place {
     ) -> Result<Option<String>> {
         self.start(command)?.ended(patience, stop)
     }
-}
-
-/// Has a program be born in control groups, a network namespace and on CPUs. It ends with this thread at the latest.
-pub fn enter(
-    command: &mut Command,
-    groups: &[Cgroup],
-    network: Option<&Path>,
-    cpus: Option<&CpuSet>,
-) -> Result<()> {
-    let door = |group: &Cgroup| File::options().write(true).open(group.path.join("cgroup.procs"));
-    let groups = groups.iter().map(door).collect::<std::io::Result<_>>();
-    let birth = Birth {
-        dies_with_us: true,
-        groups: groups.doing(|| "opening the control groups of a domain")?,
-        network: network.map(File::open).transpose().doing(|| "opening the network of a domain")?,
-        affinity: cpus.map(|cpus| Affinity::of(cpus.iter())),
-        ..Birth::default()
-    };
-    birth.of(command);
-    Ok(())
 }
 
 /// A file that only a probe needs; it is removed when this is dropped.
@@ -157,7 +145,7 @@ impl Drop for ProbeFile {
 }
 
 /// A running program; it ends when this is dropped.
-pub(super) struct Started {
+pub(crate) struct Started {
     child: Child,
     program: String,
 }

@@ -51,7 +51,7 @@ pub(crate) use order::cell_of;
 pub use order::is_same_rate;
 pub use preflight::{announcement, prepared_statements};
 pub use prepare::POOL_BYTES_MIN;
-pub use run::{finished, run, written};
+pub use run::{OVERHEAD, finished, run, written};
 pub use sequence::RUNS_FIRST;
 pub use server::{COUNTERS_PER_REQUEST, READ_MS, server_measures};
 pub use site::{is_restored, recover, unrestored};

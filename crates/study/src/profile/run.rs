@@ -16,7 +16,7 @@ use evenkeel_os::clock::Clock;
 use std::collections::VecDeque;
 
 /// What a run costs besides its load: server up and down, on a small machine. Only for the time that is told.
-const OVERHEAD: Nanos = Nanos::from_secs(3);
+pub const OVERHEAD: Nanos = Nanos::from_secs(3);
 
 /// Measures what is missing in the folder and returns what follows from all of it. On Ctrl-C the run in progress
 /// is given up and the summary is that of the finished ones, marked incomplete.

@@ -77,10 +77,17 @@ impl<'a> Findings<'a> {
         let what = &self.plan.series[self.group[0]].workload;
         let Some(carried) = self.carried(what) else { return self.no_bounds(what) };
         let who = match self.group.len() {
-            1 => "This server".to_owned(),
+            1 => format!("This server{}", self.cpus()),
             servers => format!("Each of these {servers} servers"),
         };
         format!("{who} {carried}{}{}", self.neighbours(), self.connections())
+    }
+
+    /// ` (2 CPUs)`; nothing where nobody sees them.
+    fn cpus(&self) -> String {
+        let cpus = self.runs.iter().filter_map(|run| Some(run.theta.as_ref()?.cpus)).reduce(f64::max);
+        let unit = if cpus == Some(1.0) { "CPU" } else { "CPUs" };
+        cpus.map_or_else(String::new, |cpus| format!(" ({} {unit})", (100.0 * cpus).round() / 100.0))
     }
 
     /// Up to which rate the 95th percentile stays below a time: the objective, or what it is at the best trade of throughput for response time.
@@ -177,7 +184,14 @@ impl<'a> Findings<'a> {
             Some(end) => format!(". Less certain: response times {end}"),
             None => String::new(),
         };
+        let not = if not.is_empty() { not } else { not + self.disturbed() };
         reliable + &far.unwrap_or_default() + &not + &self.left_out()
+    }
+
+    /// What most likely made runs differ.
+    fn disturbed(&self) -> &'static str {
+        let is_disturbed = self.bounds.taken_percent.is_some_and(|taken| taken >= NOTABLE);
+        if is_disturbed { ", most likely because of the other load" } else { "" }
     }
 
     /// What to do about bounds that leave much open.
@@ -241,12 +255,14 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Where the bounds are wide: what was completed at a rate that is too high.
+    /// Where the bounds are wide: what lies between them, as it was completed at a rate that is too high.
     fn overloaded(&self) -> String {
         let BoundsRecord { at_least_per_s, at_most_per_s, in_overload_per_s, .. } = *self.bounds;
         let is_wide = at_most_per_s.zip(at_least_per_s).is_some_and(|(most, least)| most > WIDE * least);
         let done = in_overload_per_s.filter(|_| is_wide).map(nearest);
-        done.map_or_else(String::new, |done| format!("; overloaded, it completed {done}"))
+        done.map_or_else(String::new, |done| {
+            format!(", most likely about {done}, which it completed when overloaded")
+        })
     }
 
     fn no_bounds(&self, what: &str) -> String {

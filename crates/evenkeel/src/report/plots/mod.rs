@@ -34,7 +34,7 @@ pub fn tau(study: &Study) -> Plot {
     if let Some(headline) = study.only_headline() {
         let beyond = headline.trust_theta_percent.filter(|_| headline.trust_ended);
         if let Some(x) = beyond.and_then(|theta| rate_at(study, headline, theta)) {
-            guides.push(Guide::Upright { x, text: "trust limit".to_owned() });
+            guides.push(Guide::Upright { x, text: "reliable up to here".to_owned() });
         }
         guides.extend(carried(headline));
     }
@@ -54,7 +54,7 @@ fn carried(headline: &HeadlineRecord) -> impl Iterator<Item = Guide> {
     least.into_iter().chain(most).map(|(x, text)| Guide::Upright { x, text })
 }
 
-/// Utilisation against the arrival rate, with the trust limit.
+/// Utilisation against the arrival rate, and up to where it is trusted.
 pub fn theta(study: &Study) -> Plot {
     let level = |headline: &HeadlineRecord| {
         let y = headline.trust_theta_percent?;
@@ -71,14 +71,16 @@ pub fn theta(study: &Study) -> Plot {
     let mut y = Axis::new("CPU use", Quantity::Percent, Spacing::Linear);
     y.holds.push(100.0);
     let words = match study.only_headline() {
-        Some(_) => "CPU use of the server's domain. Above the trust limit, runs or targets no longer agree.",
-        None => "CPU use of the server's domain. Thin dashed lines in a series' colour mark its trust limit.",
+        Some(_) => "CPU use of the server's domain. Above the line, runs or targets no longer agree.",
+        None => {
+            "CPU use of the server's domain. Thin dashed lines in a series' colour mark up to where it is reliable."
+        }
     };
     Plot::new("CPU use", words, chart(study, "theta", HALF, y, guides, traces(study, &THETA)))
 }
 
 fn trust_text(headline: &HeadlineRecord, percent: f64) -> String {
-    let words = if headline.trust_ended { "trust limit" } else { "trusted at least to" };
+    let words = if headline.trust_ended { "reliable up to" } else { "reliable at least up to" };
     format!("{words} {}", format::percent(percent))
 }
 

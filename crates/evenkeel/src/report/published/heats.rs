@@ -4,7 +4,7 @@ use super::super::chart::{Heat, Place, Scale, Spacing};
 use super::super::legend::Text;
 use super::super::page::card;
 use crate::format;
-use crate::published::{Published, hosts, number_words, of_host, plus_minus};
+use crate::published::{Published, number_words, plus_minus};
 use evenkeel_study::harness::{Cell, Chart, Figure, Level, Mark, Matrix, Part};
 
 /// A picture for each matrix.
@@ -70,24 +70,19 @@ pub fn of_figures(view: &Published<'_>, part: &Part) -> String {
 
 fn of_figure(figure: &Figure, chart: &Chart, part: &Part, cells: &[&Cell<'_>]) -> String {
     let [others @ .., down, across] = part.factors.as_slice() else { return String::new() };
-    let hosts = hosts(cells);
-    let key = |host: &String| of_host(figure.key, host);
-    let values: Vec<f64> =
-        hosts.iter().flat_map(|host| cells.iter().filter_map(move |cell| cell.mean(&key(host)))).collect();
     // All maps have the same shades.
-    let shade = shades(values.iter().copied(), None);
+    let shade = shades(cells.iter().filter_map(|cell| cell.mean(figure.key)), None);
     let of_map =
         |cell: &Cell<'_>| others.iter().map(|factor| cell.words(&factor.name).to_owned()).collect::<Vec<_>>();
     let mut maps: Vec<Vec<String>> = cells.iter().map(|cell| of_map(cell)).collect();
     maps.dedup();
     let mut drawn = String::new();
-    for (at, (map, host)) in maps.iter().flat_map(|map| hosts.iter().map(move |host| (map, host))).enumerate()
-    {
+    for (at, map) in maps.iter().enumerate() {
         let place = |row: &str, column: &str| {
             let is_it =
                 |cell: &&&Cell<'_>| cell.level(&down.name) == row && cell.level(&across.name) == column;
             let cell = cells.iter().filter(|cell| of_map(cell) == *map).find(is_it)?;
-            let text = plus_minus(&cell.estimate(&key(host))?);
+            let text = plus_minus(&cell.estimate(figure.key)?);
             let (value, within) = text.split_once(" ± ").unwrap_or((&text, ""));
             Some(Place {
                 text: value.to_owned(),
@@ -101,7 +96,7 @@ fn of_figure(figure: &Figure, chart: &Chart, part: &Part, cells: &[&Cell<'_>]) -
                     figure.head[1],
                     format::counted(cell.runs.len(), "run")
                 ),
-                shade: shade(cell.mean(&key(host))?),
+                shade: shade(cell.mean(figure.key)?),
                 is_marked: false,
             })
         };
@@ -109,8 +104,7 @@ fn of_figure(figure: &Figure, chart: &Chart, part: &Part, cells: &[&Cell<'_>]) -
             let places = across.levels.iter().map(|column| place(&level.name, &column.name));
             (level.words().to_owned(), places.collect())
         };
-        let heading =
-            map.iter().chain([host]).filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>().join(", ");
+        let heading = map.join(", ");
         let heat = Heat {
             id: format!("heat-{}-{}-{at}", figure.key.replace('_', "-"), part.name),
             title: format!("{} {heading}", chart.heading),

@@ -54,10 +54,10 @@ fn what_a_machine_lacks_is_told_with_a_way_out_and_no_sandbox_is_left() {
         (
             &without("mkfs.xfs")[..],
             "--at file-disk=600M:xfs",
-            "there is no mkfs.xfs; install the package xfsprogs",
+            "there is no mkfs.xfs, which is in the package xfsprogs",
             "install it",
         ),
-        (&without("ip"), "--at net", "there is no ip; install the packages iproute2", "install it"),
+        (&without("ip"), "--at net", "there is no ip, which is in the package iproute2", "install it"),
         (SMALL, "--at file-disk=600M", "MiB free, need 600 MiB", "free space"),
         (SMALL, "--at disk-iops=300", "is not on a single disk", "a folder on a disk by --home"),
         (NO_LOOP, "--at file-disk=600M", "no loop device is left", "modprobe loop"),
@@ -67,7 +67,7 @@ fn what_a_machine_lacks_is_told_with_a_way_out_and_no_sandbox_is_left() {
             "this system has no memory cgroup controller",
             "mount the controller",
         ),
-        (AS_NOBODY, "--at net", "only root may make network namespaces", "as root"),
+        (AS_NOBODY, "--at net", "only root may do that", "as root"),
         (AS_NOBODY, "--at file-disk=600M", "only root may do that", "as root"),
         (AS_NOBODY, "--at quota=50%", "cannot limit CPU time", "as root"),
     ] {

@@ -45,9 +45,9 @@ impl Sandbox {
         self.record.target(Address::Tcp { host: self.bind().to_string(), port: self.record.port })
     }
 
-    /// Its network namespace and the machine's address seen from there; `None` where it has no network of its own.
+    /// Its network namespace and its address there; `None` where it has no network of its own.
     pub fn network(&self) -> Option<(PathBuf, Ipv4Addr)> {
-        self.network.as_ref().map(|network| (network.namespace(), network.of_machine()))
+        self.network.as_ref().map(|network| (network.namespace(), network.address))
     }
 
     /// Where it listens.
@@ -89,14 +89,14 @@ impl Sandbox {
         }
         let words = format!("{limit} on the disk of {}", data.display());
         let folder = self.paths.around_data();
-        proof::once(&words, events, || proof::prove_disk(self.groups.groups(), &folder, limit))
+        proof::once(&words, events, || proof::prove_disk(&self.groups, &folder, limit))
     }
 
     /// Sets a limit for the running server, where one was asked for.
     pub(super) fn hold_disk(&self, limit: DiskLimit) -> Result<(), SandboxError> {
         match self.record.domain.disk.is_none() {
             true => Ok(()),
-            false => proof::set_disk(self.groups.groups(), &self.paths.data(), limit),
+            false => proof::set_disk(&self.groups, &self.paths.data(), limit),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Quota and weight, by processes that spin. What the hypervisor takes from them is no CPU time of theirs.
 
-use super::{Inside, NEAR, Probe, refused, untried};
+use super::{BITES, Inside, Probe, judge, refused, untried};
 use crate::sandbox::cgroup::Groups;
 use crate::sandbox::{CpuSet, SandboxError};
 use evenkeel_os::clock::monotonic;
@@ -118,16 +118,8 @@ impl Inside<'_> {
 
 /// Whether a quota holds: what came through is near it, or less on a machine that has other work while the kernel did hold back.
 fn judge_quota(quota: f64, used: f64, is_held: bool) -> Result<String, String> {
-    let got = format!("{:.1} % of a CPU", 100.0 * used);
-    if used > (1.0 + NEAR) * quota {
-        return Err(format!("it has no effect: processes inside got {got}"));
-    }
-    if used < (1.0 - NEAR) * quota && !is_held {
-        return Err(format!(
-            "processes inside got {got} without being held back: something else limits them"
-        ));
-    }
-    Ok(format!("processes inside got {got}"))
+    let least = if is_held { 0.0 } else { BITES.0 };
+    judge(quota, used, (least, BITES.1), format!("processes inside got {:.1} % of a CPU", 100.0 * used))
 }
 
 #[cfg(test)]
@@ -138,6 +130,6 @@ mod tests {
     fn a_quota_holds_where_no_more_comes_through_and_the_kernel_or_the_figure_says_why() {
         assert!(judge_quota(0.5, 0.52, false).is_ok() && judge_quota(0.5, 0.3, true).is_ok());
         assert!(judge_quota(0.5, 0.6, true).unwrap_err().contains("no effect: processes inside got 60.0 %"));
-        assert!(judge_quota(0.5, 0.3, false).unwrap_err().contains("something else limits them"));
+        assert!(judge_quota(0.5, 0.3, false).unwrap_err().starts_with("something else limits it"));
     }
 }

@@ -11,12 +11,14 @@ pub use disk::try_disk;
 pub(super) use disk::{prove as prove_disk, set as set_disk};
 use evenkeel_os::Birth;
 use evenkeel_os::cpu::Affinity;
+use std::ffi::OsStr;
 use std::io;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 /// How far what came through may be from a limit.
-pub(super) const NEAR: f64 = 0.08;
+const NEAR: f64 = 0.08;
+pub(super) const BITES: (f64, f64) = (1.0 - NEAR, 1.0 + NEAR);
 
 /// Limits that were proved by this process, as they are written.
 static PROVED: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -58,6 +60,20 @@ pub(super) fn prove(groups: &Groups, domain: &Domain, events: Events<'_>) -> Res
     Ok(())
 }
 
+/// Whether a limit holds, by the parts of it that what came through may be: the words for that, or with why not.
+pub(super) fn judge(
+    limit: f64,
+    came: f64,
+    (least, most): (f64, f64),
+    words: String,
+) -> Result<String, String> {
+    match came / limit {
+        part if part > most => Err(format!("it has no effect: {words}")),
+        part if part < least => Err(format!("something else limits it: {words}")),
+        _ => Ok(words),
+    }
+}
+
 /// Processes that are where the server is going to be.
 struct Inside<'a> {
     groups: &'a Groups,
@@ -75,10 +91,10 @@ impl Drop for Probe {
 }
 
 impl Inside<'_> {
-    fn start(&self, words: &[&str], cpus: Option<&CpuSet>) -> io::Result<Probe> {
+    fn start(&self, words: &[impl AsRef<OsStr>], cpus: Option<&CpuSet>) -> io::Result<Probe> {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let affinity = cpus.or(self.cpus.filter(|_| !self.groups.has("cpuset"))).map(Affinity::of);
         let groups = self.groups.doors().map_err(io::Error::other)?;
         Birth { dies_with_us: true, groups, affinity, ..Birth::default() }.of(&mut command);
@@ -88,7 +104,7 @@ impl Inside<'_> {
 
 /// The words of a refusal.
 fn refused(what: &str, reason: impl Into<String>) -> SandboxError {
-    SandboxError::Limit { what: what.to_owned(), reason: reason.into() }
+    SandboxError::limit(what, reason)
 }
 
 /// The words where a process cannot be tried inside.

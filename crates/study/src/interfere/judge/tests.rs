@@ -10,7 +10,7 @@ const REPEATS: u32 = 3;
 const DOMAINS: [&str; 2] = ["a", "b"];
 
 /// Runs in which the job of a domain beside another one is so many times slower, with two percent of noise.
-fn made(jobs: [&[&str]; 2], seed: u64, slower: impl Fn(Place<'_>, &str) -> f64) -> (Plan, Vec<Run>) {
+fn made(jobs: [&[&str]; 2], seed: u64, slower: impl Fn((usize, &str), &str) -> f64) -> (Plan, Vec<Run>) {
     let known = |names: &[&str]| names.iter().map(|name| Job::named(name).unwrap()).collect();
     let parts = parts(&DOMAINS.map(str::to_owned), &jobs.map(known), REPEATS);
     let mut random = Random::new(Seed(seed));
