@@ -82,8 +82,13 @@ impl Birth {
     /// In the child, where nothing may be allocated and no lock taken.
     fn happen(&self, parent: i32) -> io::Result<()> {
         if self.session {
-            // SAFETY: a system call without arguments.
-            check(unsafe { libc::setsid() })?;
+            // SAFETY: system calls of numbers alone.
+            unsafe {
+                check(libc::setsid())?;
+                // A server that stays up must not hold what our caller left open: the lock of `flock FILE evenkeel ...`, say. An old
+                // kernel without the call leaves them.
+                libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            }
         }
         if self.dies_with_us {
             // SAFETY: system calls of numbers alone.
