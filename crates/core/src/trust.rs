@@ -11,7 +11,7 @@
 
 mod reason;
 
-use crate::caveat::threshold::{LOST_MAX, LOW_LOAD};
+use crate::caveat::threshold::{LOST_MAX, LOW_LOAD, RUNS_MIN};
 use crate::statistics::{Estimate, standard_error_bound};
 pub use reason::{CONFIDENCE, Reason, Tolerance, Untrusted};
 use std::fmt;
@@ -165,6 +165,9 @@ fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     // Written so that what is not a number fails.
     let within = |percent: f64, tolerance: f64| percent <= tolerance;
     let percent = 100.0 * at_most(error, point.tau_degrees) / tau;
+    if !within(percent, tolerance.standard_error) && point.tau.n < RUNS_MIN {
+        return Some(Reason::TooFewRuns(point.tau.n));
+    }
     if !within(percent, tolerance.standard_error) {
         return Some(Reason::StandardError { percent, tolerance: tolerance.standard_error });
     }

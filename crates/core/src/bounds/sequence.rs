@@ -109,6 +109,15 @@ impl Sequence {
         least.filter(|rate| made(*rate) < RUNS_MIN)
     }
 
+    /// A lower rate to begin with, where the first run of the lowest shows that a search found far too much; `None` where it does not.
+    pub fn lower(&self, runs: &[RunAt]) -> Option<f64> {
+        let lowest = runs.iter().map(|run| run.rate).fold(f64::INFINITY, f64::min);
+        let first = runs.iter().find(|run| run.rate == lowest && run.valid)?;
+        let is_far = first.fell_behind() && first.failed == 0.0 && first.throughput() < BESIDE.0 * lowest;
+        let rate = round(FIRST[0] * first.throughput()).max(self.rate_min);
+        (is_far && rate < lowest / STRIDE).then_some(rate)
+    }
+
     /// The next step after these runs. `None` where no run is valid: a further one of the same kind would be no better.
     pub fn next(&self, runs: &[RunAt], responses: &Responses<'_>) -> Option<Step> {
         let answer = Answer::of(runs);

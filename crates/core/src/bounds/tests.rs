@@ -290,6 +290,15 @@ fn an_undecided_rate_comes_before_the_curve() {
 }
 
 #[test]
+fn a_first_run_far_behind_its_rate_brings_a_lower_one() {
+    let lower = |runs: &[RunAt]| sequence(0.0).lower(runs);
+    assert_eq!(lower(&[behind(470.0, 300.0)]), Some(195.0));
+    assert_eq!(lower(&[behind(470.0, 450.0)]), None, "near the limit further runs tell");
+    assert_eq!(lower(&[kept(470.0, 10.0), behind(470.0, 300.0)]), None);
+    assert_eq!(lower(&[]), None);
+}
+
+#[test]
 fn the_curve_begins_although_no_rate_was_refused() {
     // Neighbours leave it open whether the server carries 250/s.
     let mixed = |rate: f64| [kept(rate, 10.0), behind(rate, 160.0), behind(rate, rate)];

@@ -34,7 +34,7 @@ impl fmt::Display for Reason {
             }
             Self::TooFewRuns(runs) => {
                 let runs_are = if *runs == 1 { "run is" } else { "runs are" };
-                write!(out, "{runs} {runs_are} too few to know the standard error")
+                write!(out, "{runs} {runs_are} too few to tell how much they differ")
             }
             Self::StandardError { percent, tolerance } => write!(
                 out,

@@ -78,8 +78,11 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         // It may be why there is nothing to compare.
         let unfinished = compare::unfinished(&first, &second);
         unfinished.iter().for_each(|caveat| out::tell(&format!("unfinished: {caveat}\n")));
-        compare::unlike(&first, &second).iter().for_each(|what| out::tell(&format!("they differ: {what}\n")));
-        let hint = crate::failure::Hint(error.hint());
+        let unlike = compare::unlike(&first, &second);
+        unlike.iter().for_each(|what| out::tell(&format!("they differ: {what}\n")));
+        let is_other = first.workloads() != second.workloads();
+        let hint = if is_other { "compare profiles of one workload".to_owned() } else { error.hint() };
+        let hint = crate::failure::Hint(hint);
         anyhow::Error::from(error).context(hint)
     })?;
     match args.json {

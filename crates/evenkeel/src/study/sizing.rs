@@ -105,7 +105,7 @@ pub fn next(error: &SizeError, asked: &Asked<'_>, narrower: &Narrower) -> String
         }
         SizeError::NothingSettled => "measure lower rates, in longer runs",
         SizeError::Saturates { .. } => "use more --servers, or omit it; to measure what one server carries",
-        SizeError::OutOfReach { .. } => "a faster server or an index may help; to narrow the interval",
+        SizeError::OutOfReach { .. } => "measure lower rates; a faster server or an index may help",
         SizeError::NoEnd { .. } => "measure up to the limit, on a copy of a server that is in use",
     };
     format!("{what}:\n    {}", commands(asked, narrower))
@@ -260,11 +260,16 @@ fn most_each(asked: &Asked<'_>, sized: &Sized, highest: f64) -> String {
 }
 
 fn response(each: &Answer) -> String {
-    let times = format!(
-        "response time (95 % of one-minute runs): mean {}, p95 {}",
-        interval(&each.mean),
-        interval(&each.p95)
-    );
+    let is_overload = each.mean.response.is_infinite();
+    let times = if is_overload {
+        "it would most likely be overloaded".to_owned()
+    } else {
+        format!(
+            "response time (95 % of one-minute runs): mean {}, p95 {}",
+            interval(&each.mean),
+            interval(&each.p95)
+        )
+    };
     let busy = each.busy.map(|(busy, low, high)| {
         let [busy, low, high] = [busy, low, high].map(|share| 100.0 * share.min(1.0));
         format!("; CPU use {busy:.0} % ({low:.0} to {high:.0})")

@@ -230,6 +230,8 @@ fn by_place(first: &Side, second: &Side) -> Result<Vec<(String, usize, usize)>, 
 
 /// Shares of the CPUs that neighbours take are alike up to so many percentage points.
 const TAKEN_ALIKE: f64 = 5.0;
+/// ... and farther apart than this they account for much of what is found.
+const TAKEN_APART: f64 = 20.0;
 /// Numbers of connections nearer than this, as a logarithm of their ratio, are alike: those that are free vary.
 const SESSIONS_ALIKE: f64 = 0.2;
 
@@ -245,7 +247,12 @@ pub fn unlike(first: &Side, second: &Side) -> Vec<String> {
     let workload = (ran != then_ran).then(|| format!("{one} ran {ran}, {other} ran {then_ran}"));
     let taken = first.taken_percent().zip(second.taken_percent());
     let taken = taken.filter(|(taken, then)| (taken - then).abs() > TAKEN_ALIKE).map(|(taken, then)| {
-        format!("neighbours took {taken:.0} % of the CPUs in {one}, {then:.0} % in {other}")
+        let much = if (taken - then).abs() > TAKEN_APART {
+            "; part of the difference is theirs: measure again at equal load"
+        } else {
+            ""
+        };
+        format!("other load took {taken:.0} % of the CPUs in {one}, {then:.0} % in {other}{much}")
     });
     let [sessions, then] = [first, second].map(|side| side.plan().settings.sessions.replace("pooled:", ""));
     let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);

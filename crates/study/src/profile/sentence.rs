@@ -128,7 +128,7 @@ impl<'a> Findings<'a> {
                 });
                 format!("No measured rate keeps p95 below {objective} ms with 95 % confidence{slowest}")
             }
-            (None, None) => "No upper bound of p95 yet: it takes more time or longer runs".to_owned(),
+            (None, None) => "No reliable p95 yet: it takes more time or longer runs".to_owned(),
         }
     }
 
@@ -248,9 +248,10 @@ impl<'a> Findings<'a> {
             (Some(least), None) => Some(format!(
                 "carries at least {least} {unit}; no upper bound: no measured rate overloaded it for certain"
             )),
-            (None, Some(most)) => {
-                Some(format!("carries at most {most} {unit}; a lower bound is not certain yet"))
-            }
+            (None, Some(most)) => Some(format!(
+                "carries at most {most} {unit}{}; a lower bound is not certain yet",
+                self.overloaded()
+            )),
             (None, None) => None,
         }
     }
@@ -258,7 +259,7 @@ impl<'a> Findings<'a> {
     /// Where the bounds are wide: what lies between them, as it was completed at a rate that is too high.
     fn overloaded(&self) -> String {
         let BoundsRecord { at_least_per_s, at_most_per_s, in_overload_per_s, .. } = *self.bounds;
-        let is_wide = at_most_per_s.zip(at_least_per_s).is_some_and(|(most, least)| most > WIDE * least);
+        let is_wide = at_most_per_s.is_some_and(|most| most > WIDE * at_least_per_s.unwrap_or(0.0));
         let done = in_overload_per_s.filter(|_| is_wide).map(nearest);
         done.map_or_else(String::new, |done| {
             format!(", most likely about {done}, which it completed when overloaded")

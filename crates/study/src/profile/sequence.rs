@@ -91,7 +91,7 @@ impl Study<'_> {
         if self.runs.len() >= RUNS_MAX {
             return Err(End::TooMany);
         }
-        if let Some(rate) = self.opening(group) {
+        if let Some(rate) = self.opening(group, budget) {
             return Ok(rate);
         }
         let sequence = sequence(self.spec, budget);
@@ -120,10 +120,19 @@ impl Study<'_> {
         Err(end)
     }
 
-    /// A rate that the group began with and that has too few runs, valid or not, on some of its servers.
-    fn opening(&self, group: &[usize]) -> Option<f64> {
+    /// A rate that the group began with and that has too few runs, valid or not, on some of its servers. Where the search found far too
+    /// much, the lower of the two gives way to a lower one.
+    fn opening(&self, group: &[usize], budget: Budget) -> Option<f64> {
         let at = |series: usize| self.plan.cells.iter().filter(move |cell| cell.series == series);
-        let first: Vec<f64> = at(*group.first()?).take(RATES_FIRST).map(|cell| cell.rate_per_s).collect();
+        let mut first: Vec<f64> = at(*group.first()?).take(RATES_FIRST).map(|cell| cell.rate_per_s).collect();
+        let of_first = |series: &usize| {
+            let runs = answer::runs_of(&self.plan, &self.runs, *series);
+            runs.into_iter().filter(|run| first.contains(&run.rate)).collect::<Vec<_>>()
+        };
+        let lower = |series| sequence(self.spec, budget).lower(&of_first(series));
+        if let Some(lower) = group.iter().filter_map(lower).reduce(f64::min) {
+            first[0] = lower;
+        }
         let made = |cell: &CellRecord| self.runs.iter().filter(|run| run.cell == cell.id).count();
         let of_series = |series: usize, rate: f64| {
             at(series).find(|cell| order::is_same_rate(cell.rate_per_s, rate)).map_or(0, made)
