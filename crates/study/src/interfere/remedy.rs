@@ -199,10 +199,9 @@ impl Outcome {
         })
     }
 
-    /// Whether no further one is tried: most of them cost more.
+    /// Whether no further one is tried, certain or not: most of them cost more.
     fn is_enough(&self) -> bool {
-        self.is_removed
-            || self.is_reduced && self.slowdown.as_ref().is_some_and(|ratio| ratio.ratio < NAMED_FROM)
+        self.slowdown.is_some_and(|slowdown| slowdown.ratio < NAMED_FROM)
     }
 
     fn words(&self, trouble: &Trouble) -> String {
@@ -219,6 +218,7 @@ impl Outcome {
         let verdict = match (self.is_removed, self.is_reduced) {
             (true, _) => "removed",
             (false, true) => "reduced",
+            _ if self.is_enough() => "not certain",
             _ => "not removed",
         };
         format!("{victim}'s {job} is {} times slower with {remedy}: {verdict}{cost}.", within(slowdown))
