@@ -142,7 +142,7 @@ pub struct ServerArgs {
     pub set: Vec<String>,
     /// Where the server runs: `host`, or any of cpus=0-1, quota=50% (of one CPU), weight=400, memory=256M, disk-iops=300, disk-rate=20M,
     /// file-disk=20G (its data on ext4 in a file; 20G:xfs, 20G:btrfs), net (a network and address of its own) or net=20M (bytes per
-    /// second), as cpus=0,quota=50%,memory=256M. Each limit is tried first, and refused if it has no effect [default: host; of a profile, all
+    /// second), as cpus=0,quota=50%,memory=256M. Limits are tried first, those of the disk by reads, and refused if without effect [default: host; of a profile, all
     /// CPUs but the last]
     #[arg(long, value_name = "DOMAIN", default_value = "host", hide_default_value = true)]
     pub at: Domain,

@@ -68,13 +68,17 @@ fn children(pid: u32) -> Vec<i32> {
 
 #[test]
 fn a_server_has_its_quota_its_own_network_and_its_own_file_system_until_it_is_down() {
-    let home = home();
+    let folder = home();
+    // Behind a link: the kernel names mounts by the real path.
+    let home = folder.path().join("link");
+    fs::create_dir(folder.path().join("real")).expect("a folder");
+    std::os::unix::fs::symlink("real", &home).expect("a link");
     let domain = "quota=50%,weight=400,file-disk=600M,net=20M";
-    if !is_up(home.path(), domain) {
+    if !is_up(&home, domain) {
         return;
     }
-    let _down = Down(home.path());
-    let sandbox = find(home.path(), "a").expect("it runs");
+    let _down = Down(&home);
+    let sandbox = find(&home, "a").expect("it runs");
     let member = member(&sandbox);
     let mut control = Control::connect(&sandbox.target()).expect("a connection to its address");
     let user = control.query_value("SELECT CURRENT_USER()").expect("an answer").expect("a user");
@@ -83,20 +87,20 @@ fn a_server_has_its_quota_its_own_network_and_its_own_file_system_until_it_is_do
     assert!(data.trim_end_matches('/').ends_with("sandboxes/a/disk/data"), "{data}");
     let own = fs::read_link(format!("/proc/{}/ns/net", sandbox.pid())).expect("a namespace");
     assert_ne!(own, fs::read_link("/proc/self/ns/net").expect("a namespace"));
-    let listed = done(home.path(), &["sandbox", "list"]);
+    let listed = done(&home, &["sandbox", "list"]);
     assert!(listed.contains(domain) && !listed.contains("127.0.0.1"), "{listed}");
     // What it is asked for in another way is told, by key.
-    let other = refused(home.path(), &["sandbox", "up", "a", "--at", "quota=60%"]);
+    let other = refused(&home, &["sandbox", "up", "a", "--at", "quota=60%"]);
     assert!(other.contains("quota 50% instead of 60%"), "{other}");
-    done(home.path(), &["sandbox", "down", "a"]);
+    done(&home, &["sandbox", "down", "a"]);
     let no_process = u32::MAX;
-    assert_eq!(there(home.path(), Some(&member), no_process), [""; 0]);
+    assert_eq!(there(folder.path(), Some(&member), no_process), [""; 0]);
     // Its data are where they were, and only there.
-    let without = refused(home.path(), &["sandbox", "up", "a"]);
+    let without = refused(&home, &["sandbox", "up", "a"]);
     assert!(without.contains("start it with file-disk=600M"), "{without}");
-    assert!(is_up(home.path(), "file-disk=600M"));
-    done(home.path(), &["sandbox", "down", "a"]);
-    done(home.path(), &["sandbox", "clean", "a", "--yes"]);
+    assert!(is_up(&home, "file-disk=600M"));
+    done(&home, &["sandbox", "down", "a"]);
+    done(&home, &["sandbox", "clean", "a", "--yes"]);
 }
 
 /// Killed when so much of it is there; alone, when the janitor takes it away, or with it, when `clean` has to.

@@ -38,7 +38,7 @@ impl Cgroup {
     }
 
     /// The smallest quota of it and the groups above, in CPUs; `None` where there is none.
-    pub(crate) fn quota(&self) -> Option<f64> {
+    pub fn quota(&self) -> Option<f64> {
         match self {
             Self::V1 { cpu: None } => None,
             Self::V1 { cpu: Some(path) } => smallest(path, v1_quota),

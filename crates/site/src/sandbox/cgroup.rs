@@ -91,9 +91,12 @@ impl Groups {
     pub(super) fn set_memory(&self, bytes: u64) -> io::Result<u64> {
         let dir = self.folder("memory")?;
         set_memory(dir, bytes)?;
-        let files = ["memory.limit_in_bytes", "memory.max"].map(|file| fs::read_to_string(dir.join(file)));
-        let read = files.into_iter().flatten().find_map(|text| text.trim().parse().ok());
-        read.ok_or_else(|| io::Error::other("the kernel does not say what it set"))
+        memory(dir).ok_or_else(|| io::Error::other("the kernel does not say what it set"))
+    }
+
+    /// The smallest limit of memory of the groups above.
+    pub(super) fn memory_above(&self) -> Option<u64> {
+        self.of("memory")?.ancestors().skip(1).filter_map(memory).min()
     }
 
     /// A group beside ours that has another weight; it needs no controller but the one of CPU time.
@@ -284,6 +287,12 @@ fn set_memory(dir: &Path, bytes: u64) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The limit of a group; `None` where it has none, in version 2.
+fn memory(dir: &Path) -> Option<u64> {
+    let files = ["memory.limit_in_bytes", "memory.max"].map(|file| fs::read_to_string(dir.join(file)));
+    files.into_iter().flatten().find_map(|text| text.trim().parse().ok())
 }
 
 /// Version 2 hands controllers down from group to group; `None` where neither this process's own nor one above has ours.

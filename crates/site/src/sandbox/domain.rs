@@ -17,7 +17,7 @@ pub struct Domain {
     pub cpus: Option<CpuSet>,
     /// CPU time at most, in CPUs.
     pub quota: Option<f64>,
-    /// Part of contended CPUs, from 1 to 10,000; 100 is usual.
+    /// Part of CPUs that sandboxes contend for, from 1 to 10,000; 100 is usual.
     pub weight: Option<u32>,
     /// Most memory in bytes, the page cache included.
     pub memory: Option<u64>,

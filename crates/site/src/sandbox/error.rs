@@ -105,7 +105,7 @@ impl fmt::Display for Failure {
 }
 
 /// What helps against a limit that does not bite.
-const CORRECT: &str = "correct the limit, or run without it";
+const CORRECT: &str = "correct the limit (a group above may give less), or run without it";
 
 impl SandboxError {
     pub(super) fn limit(what: impl Into<String>, reason: impl Into<String>) -> Self {

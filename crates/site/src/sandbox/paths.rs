@@ -160,8 +160,10 @@ impl Paths {
 pub(super) struct Lock(#[allow(dead_code, reason = "held, not read")] File);
 
 pub(super) fn all(home: &Path) -> Result<PathBuf, SandboxError> {
-    let home = std::path::absolute(home).map_err(SandboxError::io("find", home))?;
-    Ok(home.join("sandboxes"))
+    let all = std::path::absolute(home).map_err(SandboxError::io("find", home))?.join("sandboxes");
+    // As the kernel names mounts, and whoever comes by another link finds: without links, as far as it is there.
+    let real = |there: &Path| Some(there.canonicalize().ok()?.join(all.strip_prefix(there).ok()?));
+    Ok(all.ancestors().find_map(real).unwrap_or_else(|| all.clone()))
 }
 
 fn check_name(name: &str) -> Result<(), SandboxError> {

@@ -74,7 +74,7 @@ impl Setting {
             return Domain { cpus, memory: Some(whole(HOST_PART * memory)), ..Domain::default() };
         }
         let disk = FileDisk { bytes: whole((self.data + 8.0) * memory + 1e9), file_system: FileSystem::Ext4 };
-        // With a weight it has a group of its own, as a guest is one to its hypervisor.
+        // With a weight it has a group of its own. To the host's processes both guests are one group, that of all sandboxes.
         let (weight, net) = (Some(100), Some(Net::default()));
         Domain { cpus, weight, memory: Some(self.memory), file_disk: Some(disk), net, ..Domain::default() }
     }

@@ -36,7 +36,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let Some(part) = plan.part(PART) else { return Judgement::default() };
     let cells = cells(plan, runs);
     let found = slowdowns(part, &cells);
-    let named = worst_first(&found);
+    let (named, stalls) = (worst_first(&found), stalls(part, &cells));
     let mut sentences: Vec<String> = named.iter().take(NAMES_MAX).map(|one| one.words()).collect();
     let more = named.len().saturating_sub(NAMES_MAX);
     sentences
@@ -48,7 +48,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let domains =
         part.factors.iter().zip(&setting.domains).map(|(factor, site)| format!("{}: {site}", factor.name));
     Judgement {
-        headline: headline(&named, &found),
+        headline: headline(&stalls, &named, &found),
         rule: format!(
             "A slowdown is named where it is {NAMED_FROM} or more and, counting all of {}, by chance in one study of 20 at most.{}",
             counted(found.len(), "pair"),
@@ -85,8 +85,10 @@ pub struct Trouble {
     pub victim: (usize, String),
     /// The job of the other domain.
     pub neighbour: String,
-    /// Times slower.
-    pub ratio: f64,
+    /// Times slower at least, at 95 %.
+    pub least: f64,
+    /// The victim's rates alone.
+    pub alone_rates: Vec<f64>,
     pub waits_for_disk: bool,
     /// What the neighbour did meanwhile: on the disk, and its rates.
     pub neighbour_mb_per_s: Option<f64>,
@@ -111,7 +113,8 @@ pub fn troubles(plan: &Plan, runs: &[Run]) -> Vec<Trouble> {
         Trouble {
             victim: (one.domain, one.beside.levels[one.domain].clone()),
             neighbour: neighbours.map(|(_, job)| job).collect(),
-            ratio: one.compared.ratio.ratio,
+            least: one.compared.ratio.interval.map_or(1.0, |(low, _)| low),
+            alone_rates: one.alone.values(&key("rate", part, one.domain)),
             waits_for_disk: one.waits_for_disk(),
             neighbour_mb_per_s: mean(one.beside, "disk_mb_per_s", 1 - one.domain),
             neighbour_rates: one.beside.values(&key("rate", part, 1 - one.domain)),
@@ -155,10 +158,13 @@ fn slowdowns<'a>(part: &Part, cells: &'a [Cell<'a>]) -> Vec<Slowdown<'a>> {
     let mut found = Vec::new();
     for domain in 0..part.factors.len() {
         for job in victims(part, domain) {
-            // Neighbours beside whom it never had a rate say nothing of the others.
+            // Neighbours beside whom it had no rate, or stalled, say nothing of the others.
             let is_its = |cell: &&Cell<'_>| {
-                let has_rate = || (1..=part.repeats).any(|repeat| rate(cell, domain, repeat).is_some());
-                cell.part.name == PART && cell.levels[domain] == job && has_rate()
+                let rates = cell.values(&key("rate", part, domain));
+                cell.part.name == PART
+                    && cell.levels[domain] == job
+                    && !rates.is_empty()
+                    && rates.iter().all(|rate| *rate > 0.0)
             };
             let own: Vec<&Cell<'_>> = cells.iter().filter(is_its).collect();
             let Some((alone, rest)) = own.split_first() else { continue };
@@ -182,6 +188,20 @@ fn slowdowns<'a>(part: &Part, cells: &'a [Cell<'a>]) -> Vec<Slowdown<'a>> {
         one.is_named = stands && ratio >= NAMED_FROM && interval.is_some_and(|(low, _)| low > 1.0);
     }
     found
+}
+
+/// Jobs that did not finish two pieces in some run, in words.
+fn stalls(part: &Part, cells: &[Cell<'_>]) -> Vec<String> {
+    let words = |(cell, domain): (&Cell<'_>, usize)| {
+        let rates = cell.values(&key("rate", part, domain));
+        let count = rates.iter().filter(|rate| **rate <= 0.0).count();
+        let beside = format!("beside {}", neighbours(part, cell.levels, domain));
+        let beside = if beside.ends_with(' ') { ALONE } else { &beside };
+        let (name, job, of) = (&part.factors[domain].name, &cell.levels[domain], counted(rates.len(), "run"));
+        (count > 0).then(|| format!("{name}'s {job} did not finish {beside} in {count} of {of}"))
+    };
+    let own = cells.iter().filter(|cell| cell.part.name == PART);
+    own.flat_map(|cell| (0..cell.levels.len()).map(move |domain| (cell, domain))).filter_map(words).collect()
 }
 
 impl Slowdown<'_> {
@@ -249,8 +269,12 @@ pub fn within(ratio: &Ratio) -> String {
     format!("{}{within}", significant(ratio.ratio, 2))
 }
 
-fn headline(named: &[&Slowdown<'_>], found: &[Slowdown<'_>]) -> String {
+fn headline(stalls: &[String], named: &[&Slowdown<'_>], found: &[Slowdown<'_>]) -> String {
     let of = counted(found.len(), "pair");
+    if !stalls.is_empty() {
+        let others = if found.is_empty() { String::new() } else { headline(&[], named, found) };
+        return format!("{}. {others}", stalls.join("; ")).trim_end().to_owned();
+    }
     match named.first() {
         Some(first) => format!("{} of {of} interfere; most of all, {}.", named.len(), first.in_short()),
         None if found.iter().all(|one| one.compared.ratio.interval.is_none()) => {
@@ -279,6 +303,10 @@ fn losses(runs: &[Run]) -> String {
         some => format!("{} of trouble, see the doubts", counted(some as usize, "line")),
     };
     let log = format!("Kernel log: {log}.");
+    let is_checked = |run: &Run| run.figures.keys().any(|key| key.starts_with("faults@"));
+    if errors == 0.0 && !runs.iter().any(is_checked) {
+        return format!("No table was checked: no job has worked on one. {log}");
+    }
     if errors + faults == 0.0 {
         return format!(
             "No error and no loss: tables pass CHECK TABLE, no checksum changed, and no committed row is missing. {log}"
@@ -317,7 +345,7 @@ fn together(part: &Part, cells: &[Cell<'_>]) -> Matrix {
     let share = |cell: &Cell<'_>, domain: usize, repeat| {
         let mut alone = vec![ALONE.to_owned(); cell.levels.len()];
         alone[domain].clone_from(&cell.levels[domain]);
-        Some(rate(cell, domain, repeat)? / rate(find(&alone)?, domain, repeat)?)
+        Some(rate(cell, domain, repeat)? / rate(find(&alone)?, domain, repeat).filter(|rate| *rate > 0.0)?)
     };
     let place = |levels: &[String]| {
         let (cell, at_work) = (find(levels)?, |domain: &usize| levels[*domain] != ALONE);

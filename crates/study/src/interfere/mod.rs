@@ -90,7 +90,7 @@ impl Bed for Beside {
     fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
         if let Some(trial) = self.trial.as_ref().filter(|_| remedy::is_remedy(order.part)) {
             let run = match &self.sides {
-                Some(sides) => pair::side_by_side(at, sides, &trial.jobs(order), order)?,
+                Some(sides) => pair::side_by_side(at, sides, &trial.jobs.map(Some), order)?,
                 None => Some(Run::default()),
             };
             return Ok(run.map(|mut run| {

@@ -9,7 +9,6 @@ use super::watch::{rate, watched};
 use crate::harness::{Order, Run};
 use crate::published::{At, PublishedError, Result};
 use evenkeel_core::Nanos;
-use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
@@ -153,7 +152,8 @@ fn work(mut worker: Worker, affinity: Option<&Affinity>, pace: &Pace) -> Result<
         };
         done.acknowledged += amount;
         let now = monotonic();
-        if now < pace.from {
+        // Once it is over neighbours have stopped, and what ends then was not beside them all the time.
+        if now < pace.from || pace.over.load(Ordering::Relaxed) {
             continue;
         }
         match first {
@@ -184,15 +184,9 @@ fn nap_until(until: Nanos, is_over: &dyn Fn() -> bool) {
 fn note(run: &mut Run, side: &Side, job: &Job, done: &Done, stop: &Stop) -> Result<()> {
     let name = &side.name;
     run.set(&format!("errors@{name}"), done.errors as f64);
-    match done.span.as_secs_f64() {
-        span_s if span_s > 0.0 => run.set(&format!("rate@{name}"), done.amount as f64 / span_s),
-        _ => {
-            let job = job.name;
-            let text =
-                format!("{name}'s {job} was so slow that it has no rate. Watch it longer by --seconds.");
-            run.caveats.push(Caveat::new("stalled", Severity::Doubt, text));
-        }
-    }
+    // 0 of a job that did not finish two pieces.
+    let span_s = done.span.as_secs_f64();
+    run.set(&format!("rate@{name}"), if span_s > 0.0 { done.amount as f64 / span_s } else { 0.0 });
     if stop.is_set() || !job.is_client() {
         return Ok(());
     }

@@ -1,12 +1,12 @@
-//! What removes a slowdown, and what that costs the neighbour: remedies are tried one after the other until one has removed it, those
+//! What removes a slowdown, and what that costs the neighbour: remedies are tried one after the other until one is enough, those
 //! first that cost the neighbour least. Each has a part of its own, with servers that were put up in the changed domains.
 
-use super::jobs::{ALONE, Job};
+use super::jobs::Job;
 use super::judge::{NAMED_FROM, Trouble, troubles, within};
 use super::setting::{PAIR, PART, Setting, Site};
 use crate::format::{counted, significant};
-use crate::harness::{Factor, Judgement, Mark, Matrix, Number, Order, Part, Plan, Run};
-use evenkeel_core::statistics::{Estimate, Ratio, first_over_others, unpaired_ratio};
+use crate::harness::{Factor, Judgement, Mark, Matrix, Number, Part, Plan, Run};
+use evenkeel_core::statistics::{Estimate, Ratio, unpaired_ratio};
 use evenkeel_sense::CpuOf;
 use evenkeel_sense::cpu::CpuSet;
 use evenkeel_site::sandbox::{DiskLimit, Domain};
@@ -34,8 +34,8 @@ const DISK_IOPS: u64 = 50;
 /// Parts for as many remedies as there may be; which those are, the runs of the pairs say.
 pub fn parts(repeats: u32) -> Vec<Part> {
     let part = |slot, step| {
-        let factor = Factor::named(NEIGHBOUR, [(ALONE, ""), (BESIDE, "")]);
-        let about = "A victim alone and beside its neighbour, in domains with a remedy.";
+        let factor = Factor::named(NEIGHBOUR, [(BESIDE, "")]);
+        let about = "A victim beside its neighbour, in domains with a remedy.";
         // Without a title: what it comes to is said with the pairs.
         Part::new(&name(slot, step), "", about, vec![factor], repeats)
     };
@@ -60,8 +60,7 @@ pub fn is_remedy(part: &Part) -> bool {
 /// A remedy that is tried.
 pub struct Trial {
     pub domains: [Domain; 2],
-    jobs: [&'static Job; 2],
-    neighbour: usize,
+    pub jobs: [&'static Job; 2],
     /// What is changed.
     pub words: String,
 }
@@ -81,17 +80,7 @@ impl Trial {
             words: changes(&before, &domains),
             domains,
             jobs: if *victim == 0 { [own, other] } else { [other, own] },
-            neighbour: 1 - victim,
         })
-    }
-
-    /// The jobs of a run.
-    pub fn jobs(&self, order: &Order<'_>) -> [Option<&'static Job>; 2] {
-        let mut jobs = self.jobs.map(Some);
-        if order.level(NEIGHBOUR) == ALONE {
-            jobs[self.neighbour] = None;
-        }
-        jobs
     }
 
     /// A run says which remedy it had, and why it could not have it.
@@ -101,15 +90,14 @@ impl Trial {
     }
 }
 
-/// Whether a part is to be measured: there is such a remedy, and none before it removed the slowdown.
+/// Whether a part is to be measured: there is such a remedy, and none before it was enough.
 pub fn is_wanted(part: &Part, plan: &Plan, setting: &Setting, runs: &[Run]) -> bool {
     let Some((slot, step)) = numbers(part) else { return true };
     let all = troubles(plan, runs);
-    let is_removed = |trouble: &Trouble| {
-        (0..step).any(|step| Outcome::of(trouble, &name(slot, step), runs).is_some_and(|of| of.is_removed))
+    let is_over = |trouble: &Trouble| {
+        (0..step).any(|step| Outcome::of(trouble, &name(slot, step), runs).is_some_and(|of| of.is_enough()))
     };
-    all.get(slot).is_some_and(|trouble| !is_removed(trouble))
-        && Trial::of(part, plan, setting, runs).is_some()
+    all.get(slot).is_some_and(|trouble| !is_over(trouble)) && Trial::of(part, plan, setting, runs).is_some()
 }
 
 /// Domains with a remedy each, in the order in which they are tried.
@@ -181,10 +169,13 @@ fn changes(before: &[Domain; 2], after: &[Domain; 2]) -> String {
 struct Outcome {
     remedy: String,
     refused: Option<String>,
+    /// Of the victim, against what it did alone without the remedy: one that halves it is no cure.
     slowdown: Option<Ratio>,
     /// What the neighbour does with it beside the victim, of what it did there without.
     cost: Option<Ratio>,
+    /// Surely below what is named, and surely below what it was.
     is_removed: bool,
+    is_reduced: bool,
 }
 
 impl Outcome {
@@ -192,26 +183,25 @@ impl Outcome {
     fn of(trouble: &Trouble, part: &str, runs: &[Run]) -> Option<Self> {
         let own: Vec<&Run> = runs.iter().filter(|run| run.part == part).collect();
         let note = |name: &str| own.iter().find_map(|run| run.notes.get(name).cloned());
-        let rate = |place: usize, level: &str, repeat| {
-            let run = own.iter().find(|run| run.repeat == repeat && run.levels == [level])?;
-            run.figure(&format!("rate@{}", PAIR[place]))
+        let rates = |place: usize| -> Vec<f64> {
+            own.iter().filter_map(|run| run.figure(&format!("rate@{}", PAIR[place]))).collect()
         };
-        let repeats = own.iter().map(|run| run.repeat).max().unwrap_or(0);
         let victim = trouble.victim.0;
-        let block = |repeat| Some(vec![rate(victim, ALONE, repeat)?, rate(victim, BESIDE, repeat)?]);
-        let blocks: Vec<Vec<f64>> = (1..=repeats).filter_map(block).collect();
-        let slowdown = first_over_others(&blocks).and_then(|all| Some(all.first()?.ratio));
-        let rates: Vec<f64> = (1..=repeats).filter_map(|repeat| rate(1 - victim, BESIDE, repeat)).collect();
-        let is_below = |ratio: &Ratio| {
-            ratio.ratio < NAMED_FROM && ratio.interval.is_some_and(|(_, high)| high < trouble.ratio)
-        };
+        let slowdown = unpaired_ratio(&trouble.alone_rates, &rates(victim));
+        let most = slowdown.and_then(|ratio| ratio.interval).map(|(_, high)| high);
         Some(Self {
             remedy: note(REMEDY)?,
             refused: note(REFUSED),
-            is_removed: slowdown.as_ref().is_some_and(is_below),
             slowdown,
-            cost: cost(&rates, &trouble.neighbour_rates),
+            cost: cost(&rates(1 - victim), &trouble.neighbour_rates),
+            is_removed: most.is_some_and(|most| most < NAMED_FROM),
+            is_reduced: most.is_some_and(|most| most < trouble.least),
         })
+    }
+
+    /// Whether no further one is tried, certain or not: most of them cost more.
+    fn is_enough(&self) -> bool {
+        self.slowdown.is_some_and(|slowdown| slowdown.ratio < NAMED_FROM)
     }
 
     fn words(&self, trouble: &Trouble) -> String {
@@ -225,8 +215,13 @@ impl Outcome {
         let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
             format!("; {neighbour}'s {other} then does {} of what it did", significant(cost.ratio, 2))
         });
-        let is_removed = if self.is_removed { "removed" } else { "not removed" };
-        format!("{victim}'s {job} is {} times slower with {remedy}: {is_removed}{cost}.", within(slowdown))
+        let verdict = match (self.is_removed, self.is_reduced) {
+            (true, _) => "removed",
+            (false, true) => "reduced",
+            _ if self.is_enough() => "not certain",
+            _ => "not removed",
+        };
+        format!("{victim}'s {job} is {} times slower with {remedy}: {verdict}{cost}.", within(slowdown))
     }
 
     fn row(&self, trouble: &Trouble) -> (String, Vec<Option<Mark>>) {
@@ -271,7 +266,7 @@ pub fn said(mut said: Judgement, plan: &Plan, runs: &[Run]) -> Judgement {
     said.matrices.extend((!rows.is_empty()).then(|| Matrix {
         part: PART.to_owned(),
         title: "with a remedy".to_owned(),
-        words: "Each was tried in domains of its own. A frame marks what removed a slowdown: below 1.1, and surely below what it was.",
+        words: "Each was tried in domains of its own. Slower than alone without it. A frame marks what removed a slowdown: surely below 1.1.",
         fine: Some(1.0),
         columns: vec!["times slower".to_owned(), "the neighbour's work".to_owned()],
         rows,

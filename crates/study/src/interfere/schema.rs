@@ -5,6 +5,12 @@ use crate::published::{PublishedError, Result, While};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, TargetError, literal, quoted};
 
+/// Codes of a statement that a server does not know, and that an account may not ask.
+const SYNTAX: u16 = 1064;
+const DENIED: u16 = 1227;
+const NO_REPLICA: &str = "rows of interfere would break a replica: name its source or another server, and GRANT REPLICA MONITOR ON *.* to \
+                          the account (REPLICATION CLIENT for MySQL, and MariaDB before 10.5)";
+
 /// Holds the schema for us; it goes when this is dropped.
 pub struct Schema {
     name: String,
@@ -22,6 +28,7 @@ impl Schema {
         // Goes on after a stop, to take away what it made.
         let control = Control::connect_to_finish(&nowhere, stop)?;
         let mut schema = Self { name: name.to_owned(), is_ours: false, control };
+        schema.check_stands_alone(&nowhere)?;
         let text = literal(name.as_bytes());
         // As long as the connection is there, which has nothing to do until the end.
         schema.control.exec("SET SESSION wait_timeout = 31536000")?;
@@ -45,6 +52,28 @@ impl Schema {
         made.doing(|| format!("making the schema {name}; the account needs all privileges on it"))?;
         schema.is_ours = true;
         Ok(schema)
+    }
+
+    /// What is written to a replica breaks it, at the latest when the same comes from its source.
+    fn check_stands_alone(&mut self, server: &Target) -> Result<()> {
+        let set = self.control.query_value(
+            "SHOW GLOBAL VARIABLES WHERE variable_name IN ('read_only', 'super_read_only', 'wsrep_on') AND value <> 'OFF'",
+        )?;
+        let mut why = set.map(|variable| format!("{server} has {variable} on"));
+        // Not every line of servers knows each.
+        for sql in ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"] {
+            match self.control.query(sql) {
+                Err(TargetError::Statement { code: SYNTAX, .. }) => continue,
+                Err(TargetError::Statement { code: DENIED, .. }) => {
+                    why.get_or_insert(format!("cannot see whether {server} is a replica"));
+                }
+                Ok(channels) if channels.rows.is_empty() => {}
+                Ok(_) => why = Some(format!("{server} is a replica")),
+                Err(error) => return Err(error.into()),
+            }
+            break;
+        }
+        why.map_or(Ok(()), |what| Err(PublishedError::with_hint(what, NO_REPLICA)))
     }
 
     /// What there is in it that interfere did not make.

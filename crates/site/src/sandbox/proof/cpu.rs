@@ -4,7 +4,7 @@ use super::{BITES, Inside, Probe, judge, refused, untried};
 use crate::sandbox::cgroup::Groups;
 use crate::sandbox::{CpuSet, SandboxError};
 use evenkeel_os::clock::monotonic;
-use evenkeel_sense::cpu::CpuOf;
+use evenkeel_sense::cpu::{Cgroup, CpuOf};
 use std::io;
 use std::time::Duration;
 
@@ -59,6 +59,11 @@ impl Inside<'_> {
                 .map(|_| self.start(&SPIN, None))
                 .collect::<Result<_, _>>()
                 .map_err(untried(&what))?;
+            let above = probes.first().and_then(|probe| Cgroup::of_process(probe.0.id())?.quota());
+            if let Some(above) = above.filter(|above| *above < BITES.0 * tried) {
+                let reason = format!("a group above it gives {:.0} % of a CPU at most", 100.0 * above);
+                return Err(refused(&what, reason));
+            }
             let before = self.groups.throttled();
             let spun = Spun::watch(&probes).map_err(untried(&what))?;
             let is_held = self.groups.throttled() > before;

@@ -23,6 +23,10 @@ fn made(jobs: [&[&str]; 2], seed: u64, slower: impl Fn((usize, &str), &str) -> f
                 let slower = slower((place, job), other);
                 run.set(&format!("rate@{name}"), 100.0 * (0.02 * random.normal()).exp() / slower);
                 run.set(&format!("cpus@{name}"), 0.96 / slower);
+                run.set(
+                    &format!("faults@{name}"),
+                    Job::named(job).filter(|job| job.is_client()).map(|_| 0.0),
+                );
                 run.set(&format!("waiting@{name}"), slower - 1.0);
             }
         }
@@ -122,7 +126,9 @@ fn one_run_of_each_pair_and_none_at_all_say_so() {
     let (plan, mut runs) = made([&["write"], &["cpu"]], 8, |_, _| 2.0);
     runs.retain(|run| run.repeat == 1);
     assert!(texts(&(plan.clone(), runs)).0.starts_with("Nothing can be said yet"));
-    assert!(texts(&(plan, Vec::new())).0.starts_with("Nothing can be said yet"));
+    let (headline, sentences) = texts(&(plan, Vec::new()));
+    assert!(headline.starts_with("Nothing can be said yet"));
+    assert!(sentences[0].starts_with("No table was checked: no job has worked on one. Kernel log: "));
 }
 
 #[test]
@@ -139,6 +145,19 @@ fn a_pair_without_a_rate_leaves_the_others_as_they_are() {
     let said = judge(&plan, &setting(), &runs);
     let places = &said.matrices[0].rows[0].1;
     assert!(places[0].is_none() && places[1].as_ref().is_some_and(|mark| mark.is_strong), "{places:?}");
+    // A stall in one run takes the pair away, which is said.
+    runs.iter_mut()
+        .filter(|run| run.levels == ["select", "write"])
+        .take(1)
+        .for_each(|run| run.set("rate@a", 0.0));
+    let stalled = "a's select did not finish beside b's write in 1 of 1 run. 1 of 2 pairs interfere; most of all, a's s";
+    assert!(texts(&(plan.clone(), runs.clone())).0.starts_with(stalled));
+    runs.iter_mut().filter(|run| run.levels[0] == "select").for_each(|run| run.set("rate@a", 0.0));
+    let (headline, _) = texts(&(plan, runs));
+    assert!(
+        headline.starts_with("a's select did not finish alone in 3 of 3 runs; a's select did "),
+        "{headline}"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Remedies for slowdowns that were planted.
 
 use super::*;
+use crate::interfere::jobs::ALONE;
 use crate::interfere::{judge, parts as pairs};
 use evenkeel_core::random::{Random, Seed};
 
@@ -10,7 +11,8 @@ fn trouble(victim: usize, mb_per_s: Option<f64>) -> Trouble {
     Trouble {
         victim: (victim, "read".to_owned()),
         neighbour: "cpu".to_owned(),
-        ratio: 2.0,
+        least: 1.8,
+        alone_rates: vec![2.0],
         waits_for_disk: mb_per_s.is_some(),
         neighbour_mb_per_s: mb_per_s,
         neighbour_rates: vec![1.0],
@@ -70,7 +72,7 @@ fn made(remedies: &[(&str, f64, f64)]) -> (Plan, Vec<Run>) {
         for (levels, repeat) in part.order(1) {
             let mut run = Run { part: part.name.clone(), levels: levels.clone(), repeat, ..Run::default() };
             let beside = levels.last().is_some_and(|level| level != ALONE);
-            if levels[0] != ALONE || part.name != PART {
+            if levels[0] != ALONE {
                 run.set("rate@a", noisy(if beside { 100.0 / slower } else { 100.0 }));
             }
             if beside {
@@ -109,7 +111,11 @@ fn remedies_are_tried_until_one_has_removed_the_slowdown_and_the_answer_says_wha
         said[2].contains("times slower with b at remedy-1-2: removed; b's cpu then does 0.5"),
         "{said:?}"
     );
-    assert!(said[2].ends_with(" of what it did.") && said[3].starts_with("No error and no loss"), "{said:?}");
+    let (plan, mut runs) = made(&[("remedy-1-1", 1.4, 1.0), ("remedy-1-2", 1.0, 1.0)]);
+    runs.iter_mut().rev().take(1).for_each(|run| run.set("rate@a", 20.0));
+    let wide = sentences(&(plan, runs));
+    assert!(wide[1].contains(": reduced;") && wide[2].contains(": not removed;"), "{wide:?}");
+    assert!(said[2].ends_with(" of what it did.") && said[3].starts_with("No table was checked"), "{said:?}");
 }
 
 #[test]
