@@ -3,7 +3,7 @@
 //!
 //! Nothing of it is written down but in the kernel: the address of a member is the alias of its interface on the bridge.
 
-use super::domain::Net;
+use super::domain::{Domain, Net};
 use super::proof::{self, NEAR};
 use super::server::is_root;
 use super::{Events, SandboxError};
@@ -149,7 +149,7 @@ impl Network {
     /// Tries the rate in both directions by a connection of our own.
     pub(super) fn prove(&self, net: Net, stop: &Stop, events: Events<'_>) -> Result<(), SandboxError> {
         let Some(rate) = net.bytes_per_s else { return Ok(()) };
-        proof::once(&words(net), events, || {
+        proof::once(&Domain::from(net).to_string(), events, || {
             let mut found = Vec::new();
             for (way, is_out) in [("to the server", false), ("from it", true)] {
                 let mut outcome = Err(String::new());
@@ -230,13 +230,8 @@ fn judge(rate: f64, copied: f64) -> Result<String, String> {
     }
 }
 
-fn words(net: Net) -> String {
-    net.bytes_per_s.map_or_else(|| "net".to_owned(), |rate| format!("net={rate}"))
-}
-
 fn refused(net: Net, reason: String) -> SandboxError {
-    let rate = net.bytes_per_s.map_or_else(String::new, |rate| format!(" of {rate} bytes per second"));
-    SandboxError::Limit { what: format!("it to a network of its own{rate}"), reason }
+    Domain::from(net).refused(reason)
 }
 
 fn namespace(name: &str) -> PathBuf {
@@ -321,10 +316,5 @@ mod tests {
         assert!(judge(1e6, 1.07e6).is_ok() && judge(1e6, 0.93e6).is_ok());
         assert!(judge(1e6, 1.1e6).unwrap_err().starts_with("it has no effect"));
         assert!(judge(1e6, 0.9e6).unwrap_err().starts_with("something else limits it"));
-    }
-
-    #[test]
-    fn names_fit_an_interface_and_differ_by_folder() {
-        assert_eq!(name(0x1234_5678_9abc_def0), "evk9abcdef0");
     }
 }
