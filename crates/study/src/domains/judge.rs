@@ -117,11 +117,11 @@ const STARVES: &str = "host-starves-guests";
 /// What a busy host leaves its guests.
 fn starving(cells: &[Cell<'_>]) -> Option<Finding> {
     let at = |level: &str, figure: &str| cell(cells, STARVE, &[level])?.estimate(figure);
-    let [a, b] = ["theta_a", "theta_b"].map(|theta| at("first", theta));
-    let (a, b, spins) = (a?, b?, at("first", "spin_percent")?);
+    let [a, b] = ["theta_a", "theta_b"].map(|theta| at("top-priority", theta));
+    let (a, b, spins) = (a?, b?, at("top-priority", "spin_percent")?);
     let most = a.high().zip(b.high()).map(|(a, b)| a.max(b));
     let queries = |level: &str| Some(cell(cells, STARVE, &[level])?.values("queries_per_s"));
-    let kept = unpaired_ratio(&queries("first")?, &queries("0")?)?;
+    let kept = unpaired_ratio(&queries("top-priority")?, &queries("0")?)?;
     let percent = |part: f64| significant(100.0 * part, 2);
     let within = kept.interval.map(|(low, high)| format!(" ({} to {} %)", percent(low), percent(high)));
     let here = format!(
@@ -246,7 +246,7 @@ mod tests {
     fn a_host_that_leaves_its_guests_nothing_is_the_headline() {
         let starved = |theta: f64| {
             judged(move |part, levels, _| match (part, levels[0].as_str()) {
-                (STARVE, "first") => {
+                (STARVE, "top-priority") => {
                     vec![
                         ("theta_a", theta),
                         ("theta_b", theta),

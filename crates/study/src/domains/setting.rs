@@ -177,7 +177,7 @@ pub fn parts(repeats: u32) -> Vec<Part> {
     let (load, select) = ("LOAD DATA of the whole table.", "Five selects of the whole table.");
     let [pair, to] = [of("pair", &PAIRS.map(|(name, ..)| name)), of("where", &["host", "one"])];
     let jobs = of("jobs", &["read", "write", "both"]);
-    let busy = Factor::named(BUSY, [("0", ""), ("1", ""), ("8", ""), ("first", "1, top priority")]);
+    let busy = of(BUSY, &["0", "1", "8", "top-priority"]);
     vec![
         Part::new(MACHINE, "CPU, memory and cache", ABOUT_MACHINE, vec![wheres()], repeats),
         Part::new(NET, "network (Table 1)", ABOUT_NET, vec![pair], often),
