@@ -10,7 +10,6 @@ mod shares;
 mod size;
 
 use anyhow::Result;
-use evenkeel_study::probe::inside;
 
 /// Simulations whose truth is known. Nothing is measured: the same seed gives the same figures on any machine.
 #[derive(Debug, clap::Parser)]
@@ -44,8 +43,6 @@ enum What {
     Probe(probe::Args),
     /// Serve a disk that forgets what was not flushed when this process is killed, until the standard input ends
     Volatile(probe::Volatile),
-    #[command(hide = true, name = inside::WORD)]
-    ProbeInside { question: String },
 }
 
 impl Cli {
@@ -62,7 +59,6 @@ impl Cli {
             What::Size(args) => size::run(&args),
             What::Probe(args) => probe::run(&args),
             What::Volatile(args) => evenkeel_dev::volatile::serve(&args.folder, args.lies),
-            What::ProbeInside { question } => probe::answer(&question),
         }
     }
 }

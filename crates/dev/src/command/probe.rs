@@ -3,9 +3,9 @@
 use anyhow::Result;
 use evenkeel_os::Stop;
 use evenkeel_site::sandbox;
-use evenkeel_study::probe::disk::DiskPlan;
-use evenkeel_study::probe::network::Pair;
-use evenkeel_study::probe::{self, Place, disk, flush, machine, memory, network};
+use evenkeel_study::probe::Place;
+use evenkeel_study::probe::disk::disk;
+use evenkeel_study::probe::network::{Pair, at_once};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,14 +28,11 @@ pub struct Args {
     #[arg(long, default_value_t = 64 << 20)]
     file: u64,
     /// Bytes of its records
-    #[arg(long, value_delimiter = ',', default_values_t = [4096, 65536])]
-    records: Vec<u64>,
+    #[arg(long, default_value_t = 4096)]
+    record: u64,
     /// What it does with them: random-read, random-write, sequential-read, sequential-write
     #[arg(long, default_value = "random-read")]
     access: String,
-    /// Its I/Os go through the page cache, not around it
-    #[arg(long)]
-    cached: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -43,9 +40,6 @@ enum What {
     Disk,
     /// From the machine to the server's place
     Network,
-    Machine,
-    Flush,
-    Memory,
 }
 
 #[derive(Debug, clap::Args)]
@@ -64,28 +58,13 @@ pub fn run(args: &Args) -> Result<()> {
     let (stop, time) = (Stop::default(), Duration::from_secs(args.seconds.into()));
     let said: Value = match args.what {
         What::Disk => {
-            let plan = DiskPlan {
-                file_bytes: vec![args.file],
-                record_bytes: args.records.clone(),
-                accesses: vec![serde_json::from_value(args.access.clone().into())?],
-                direct: vec![!args.cached],
-                time,
-                seed: 1,
-            };
-            json!(disk::surface(&place, &plan, &stop)?)
+            let access = serde_json::from_value(args.access.clone().into())?;
+            json!(disk(&place, [args.file, args.record], &[access], true, time, &stop)?)
         }
         What::Network => {
-            json!(network::at_once(&[Pair { server: &place, client: &host }], args.seconds, &stop)?)
+            json!(at_once(&[Pair { server: &place, client: &host }], args.seconds, &stop)?)
         }
-        What::Machine => json!(machine::machine(&place, args.seconds, &stop)?),
-        What::Flush => json!(flush::flush(&place, time, &stop)?),
-        What::Memory => json!({ "held": memory::held(&place), "kernel": memory::kernel() }),
     };
     println!("{said}");
-    Ok(())
-}
-
-pub fn answer(question: &str) -> Result<()> {
-    println!("{}", probe::answer(question)?);
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::failure::WithHint;
 use crate::{arguments, out, signals};
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Subcommand};
-use evenkeel_study::probe::{self, inside};
+use evenkeel_study::probe::machine;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -64,11 +64,11 @@ pub enum Command {
     /// Write the man pages, one for each command, for packages
     #[command(hide = true)]
     Man(man::Args),
-    /// Measure in this process what a study asks for, which starts it in a domain
-    #[command(hide = true, name = inside::WORD)]
+    /// Measure CPU, memory and caches in this process, which a study starts in a domain
+    #[command(hide = true, name = machine::INSIDE)]
     ProbeInside {
-        /// What the study asks for, in JSON
-        question: String,
+        /// Of each measurement
+        seconds: u32,
     },
 }
 
@@ -141,8 +141,8 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Sense(args) => sense::run(&session, &args),
         Command::Completions { shell } => print_completions(shell),
         Command::Man(args) => man::run(&args, Cli::<Command>::command()),
-        Command::ProbeInside { question } => {
-            out::write(&probe::answer(&question)?)?;
+        Command::ProbeInside { seconds } => {
+            out::write(&serde_json::to_string(&machine::measure(seconds)?)?)?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -2,7 +2,6 @@
 
 use super::Session;
 use crate::failure::WithHint;
-use crate::format::counted;
 use crate::study::published;
 use crate::study::stored::check_name;
 use anyhow::{Context, Result, anyhow};
@@ -54,15 +53,16 @@ Tables are checked after every run.
 
 Exit codes: 0 done; 2 wrong use, or a server that does not start; 130, 143 stopped by Ctrl-C, SIGTERM: finished runs are kept.")]
 pub struct Args {
-    /// A domain: `host`, or any of cpus=0-1, quota=50%, weight=400, memory=512M, disk-iops=300, file-disk=20G, net=20M with commas between,
-    /// as in `sandbox up`; given twice, with --triples three times [default: host, host]
+    /// A domain: `host`, or any of cpus=0-1, quota=50%, weight=400, memory=512M, disk-iops=300, disk-rate=20M, file-disk=20G, net=20M
+    /// with commas between, as in `sandbox up`; given twice, with --triples three times [default: host, host]
     #[arg(long, value_name = "DOMAIN")]
     pub at: Vec<Domain>,
     /// A server of yours, a virtual machine say, as a domain: its name and URL, beside or instead of --at. Its jobs are load, select,
     /// read, write and idle
     #[arg(long, value_name = "NAME=URL", value_parser = named_value, requires = "scratch")]
     pub server: Vec<Named>,
-    /// The schema on each --server in which the jobs work: one that is not there; it is made, and dropped at the end
+    /// The schema on each --server in which the jobs work; it must not exist yet, is made,
+    /// and dropped at the end
     #[arg(long, value_name = "SCHEMA", requires = "server")]
     pub scratch: Option<String>,
     /// A command whose output shows the machine of a --server, as in `profile`: NAME='ssh db1 evenkeel sense'
@@ -171,11 +171,13 @@ fn domains(args: &Args) -> Result<Vec<Site>> {
     }
     let (names, wanted) = (names(&all), if args.triples { 3 } else { 2 });
     if let Some(stray) = args.sense_with.iter().find(|command| !names.contains(&command.name)) {
-        return Err(anyhow!("--sense-with {}=... is of no --server", stray.name))
-            .hint("give it the same name");
+        return Err(anyhow!("--sense-with names {0}, but there is no --server {0}", stray.name))
+            .hint("give both the same name");
     }
     if all.len() != wanted || names.iter().collect::<BTreeSet<_>>().len() != wanted {
-        return Err(anyhow!("there are {}: {}", counted(all.len(), "domain"), names.join(", ")))
+        let compared = if args.triples { "three domains with --triples" } else { "two domains" };
+        let given = if all.len() == 1 { "one is".to_owned() } else { format!("{} are", all.len()) };
+        return Err(anyhow!("interfere compares {compared}, and {given} given: {}", names.join(", ")))
             .hint(format!("give --at and --server {wanted} times in all, each server by another name"));
     }
     Ok(all)
@@ -202,11 +204,8 @@ fn jobs(args: &Args, domains: &[Site], names: &[String]) -> Result<Vec<Vec<&'sta
             jobs.retain(|job| !job.is_private());
         }
         if let Some(job) = jobs.iter().find(|job| job.is_private()) {
-            return Err(anyhow!(
-                "job {} runs beside the server in a private domain, and {name} is a server of yours",
-                job.name
-            ))
-            .hint("give --jobs once for each domain, without cpu, disk, net and clone for a --server");
+            return Err(anyhow!("job {} needs a private server (--at); {name} is a --server", job.name))
+                .hint("give --jobs once for each domain, without cpu, disk, net and clone for a --server");
         }
     }
     Ok(all)
@@ -282,14 +281,17 @@ mod tests {
         for (line, words) in [
             ("--jobs raed", "did you mean read"),
             ("--jobs read --jobs read --jobs read", "once for each domain"),
-            ("--at host", "give --at and --server 2 times"),
+            ("--at host", "two domains, and one is given: a give --at and --server 2 times"),
             ("--at host --at host --triples", "3 times in all"),
             ("--server db=mysql://u@h --server db=mysql://u@i --scratch s", "by another name"),
             ("--at host --server db=mysql://u:p@h --scratch s", "EVENKEEL_PASSWORD"),
-            ("--at host --server db=mysql://u@h --scratch s --sense-with dc=x", "give it the same name"),
+            (
+                "--at host --server db=mysql://u@h --scratch s --sense-with dc=x",
+                "but there is no --server dc",
+            ),
             (
                 "--at host --server db=mysql://u@h --scratch s --jobs read,cpu",
-                "in a private domain, and db is",
+                "job cpu needs a private server (--at); db is a --server",
             ),
         ] {
             let error = made(line).unwrap_err();

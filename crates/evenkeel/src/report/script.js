@@ -27,11 +27,11 @@
     chart.removeAttribute("aria-labelledby");
     title.remove();
   });
-  document.querySelectorAll("g.point").forEach(point => {
-    const title = point.querySelector("title");
+  document.querySelectorAll("g.point, td.point").forEach(point => {
+    const title = point.querySelector("title") ?? point.getAttributeNode("title");
     if (!title) return;
     const [head, ...lines] = title.textContent.split("\n");
-    title.remove();
+    title.remove ? title.remove() : point.removeAttribute("title");
     const show = () => {
       tip.replaceChildren(Object.assign(document.createElement("b"), { textContent: head }),
         ...lines.map(line => Object.assign(document.createElement("span"), { textContent: line })));

@@ -68,9 +68,7 @@ fn a_study_that_is_killed_leaves_nothing_goes_on_and_has_a_matrix_of_all_pairs()
 fn a_domain_that_cannot_be_and_a_job_that_is_not_there_are_refused_before_anything_starts() {
     let home = tempfile::tempdir().expect("a temporary directory");
     for (line, expected) in [
-        ("interfere --jobs raed", "did you mean read"),
         ("interfere --at memory=lots --at host", "memory"),
-        ("interfere --at host", "give --at and --server 2 times"),
         ("interfere --at host --server db=mysql://u@h", "--scratch"),
         ("interfere --server db=mysql://u:p@h --at host --scratch s", "EVENKEEL_PASSWORD"),
         ("interfere --name last", "not a name for a study"),

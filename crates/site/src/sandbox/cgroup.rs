@@ -41,7 +41,10 @@ impl Groups {
         }
         match own(None).and_then(|own| create_v2(&own, name, domain)) {
             Some(Ok(groups)) => Ok(groups),
-            Some(Err(error)) => Err(SandboxError::limit_io(domain.controllers().join(", "), &error)),
+            Some(Err(error)) => {
+                let limits = Domain { net: None, file_disk: None, ..domain.clone() };
+                Err(SandboxError::limit_io(limits.to_string(), &error))
+            }
             None => create_v1(own, name, domain),
         }
     }
@@ -191,19 +194,22 @@ fn create_v1(
         groups.0.push(Cgroup { controllers: vec![controller.into()], path });
         Ok(())
     };
-    let refused = |what: String| |error: io::Error| SandboxError::limit_io(what, &error);
+    let refused = |part: Domain| move |error: io::Error| SandboxError::limit_io(part.to_string(), &error);
+    let none = Domain::default;
     if let Some(cpus) = &domain.cpus {
         // A failure leaves the CPUs to the scheduler's affinity.
         let _ = add("cpuset", &|dir| set_cpus_v1(dir, cpus));
     }
     if domain.quota.is_some() || domain.weight.is_some() {
-        add("cpu", &|dir| set_time(dir, domain)).map_err(refused("CPU time".to_owned()))?;
+        let time = Domain { quota: domain.quota, weight: domain.weight, ..none() };
+        add("cpu", &|dir| set_time(dir, domain)).map_err(refused(time))?;
     }
     if let Some(bytes) = domain.memory {
-        add("memory", &|dir| set_memory(dir, bytes)).map_err(refused(format!("memory to {bytes} bytes")))?;
+        add("memory", &|dir| set_memory(dir, bytes))
+            .map_err(refused(Domain { memory: domain.memory, ..none() }))?;
     }
     if !domain.disk.is_none() {
-        add("blkio", &|_| Ok(())).map_err(refused("the disk".to_owned()))?;
+        add("blkio", &|_| Ok(())).map_err(refused(domain.disk.into()))?;
     }
     Ok(groups)
 }

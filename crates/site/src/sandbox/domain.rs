@@ -1,8 +1,8 @@
 //! Where a private server runs: which of the machine's CPUs, how much of them, of memory, disk and network, written as
 //! `cpus=0,quota=50%,memory=256M,file-disk=20G,net`.
 
-use super::CpuSet;
 use super::config::bytes;
+use super::{CpuSet, SandboxError};
 use evenkeel_sense::cpu::CpuOf;
 use evenkeel_sense::machine::Machine;
 use serde::{Deserialize, Serialize};
@@ -135,29 +135,46 @@ impl Domain {
         wanted.into_iter().filter_map(|(name, is_wanted)| is_wanted.then_some(name)).collect()
     }
 
-    /// What is wrong with it on this machine: the part, and why.
-    pub(super) fn misfit(&self) -> Option<(String, String)> {
-        let online = CpuOf::Host.cpus().unwrap_or_default();
-        if let Some(cpus) = &self.cpus {
-            let cannot = |what: String, why| Some((format!("CPUs to {what}"), why));
-            if cpus.is_empty() {
-                return cannot("none".to_owned(), "a server needs at least one".to_owned());
-            }
-            if !online.is_empty() && cpus.iter().any(|cpu| !online.contains(cpu)) {
-                return cannot(cpus.to_string(), format!("this machine has CPUs {online}"));
-            }
+    /// Refuses a part that this machine cannot have.
+    pub(super) fn check(&self) -> Result<(), SandboxError> {
+        let (online, none) = (CpuOf::Host.cpus().unwrap_or_default(), Self::default);
+        let is_there = |cpu| online.is_empty() || online.contains(cpu);
+        if self.cpus.as_ref().is_some_and(|cpus| !cpus.iter().all(is_there)) {
+            let cpus = Self { cpus: self.cpus.clone(), ..none() };
+            return Err(cpus.refused(format!("this machine has CPUs {online}")));
         }
         let count = self.cpus.as_ref().unwrap_or(&online).len();
-        if let Some(quota) = self.quota.filter(|quota| count > 0 && *quota >= count as f64) {
-            let why = format!("{count} CPUs give no more than {count}00%, so it would change nothing");
-            return Some((format!("CPU time to {}%", quota * 100.0), why));
+        if self.quota.is_some_and(|quota| count > 0 && quota >= count as f64) {
+            let quota = Self { quota: self.quota, ..none() };
+            return Err(
+                quota.refused(format!("{count} CPUs give at most {count}00%, so it would change nothing"))
+            );
         }
-        let most = Machine::read(None).memory_bytes;
-        if let Some((bytes, most)) = self.memory.zip(most).filter(|(bytes, most)| bytes >= most) {
-            let why = format!("this machine has {most}, so it would change nothing");
-            return Some((format!("memory to {bytes} bytes"), why));
+        match self.memory.zip(Machine::read(None).memory_bytes) {
+            Some((bytes, most)) if bytes >= most => {
+                let has = most as f64 / f64::from(1 << 30);
+                let memory = Self { memory: self.memory, ..none() };
+                Err(memory.refused(format!("this machine has only {has:.1} GiB")))
+            }
+            _ => Ok(()),
         }
-        None
+    }
+
+    /// That these parts cannot be, as the user wrote them.
+    pub(super) fn refused(&self, reason: impl Into<String>) -> SandboxError {
+        SandboxError::limit(self.to_string(), reason)
+    }
+}
+
+impl From<DiskLimit> for Domain {
+    fn from(disk: DiskLimit) -> Self {
+        Self { disk, ..Self::default() }
+    }
+}
+
+impl From<Net> for Domain {
+    fn from(net: Net) -> Self {
+        Self { net: Some(net), ..Self::default() }
     }
 }
 
@@ -344,12 +361,15 @@ mod tests {
 
     #[test]
     fn cpus_that_are_not_there_and_a_quota_of_all_that_are_fit_no_machine() {
-        let misfit =
-            |text: &str| text.parse::<Domain>().unwrap().misfit().map(|(_, why)| why).unwrap_or_default();
-        assert!(misfit("cpus=1023").starts_with("this machine has CPUs"));
-        assert!(misfit("cpus=0,quota=100%").contains("would change nothing"));
-        assert!(misfit("quota=9000000%").contains("would change nothing"));
-        assert!(misfit("memory=900T").contains("would change nothing"));
-        assert_eq!(misfit("cpus=0,quota=50%,memory=16M"), "");
+        for (text, begins) in [
+            ("quota=50%,cpus=1023", "cannot set cpus=1023: this machine has CPUs"),
+            ("cpus=0,quota=100%", "cannot set quota=100%: 1 CPUs"),
+            ("quota=9000000%", "cannot set quota=9000000%: "),
+            ("memory=900T", "cannot set memory=900T: this machine has only "),
+        ] {
+            let error = text.parse::<Domain>().unwrap().check().unwrap_err().to_string();
+            assert!(error.starts_with(begins), "{error}");
+        }
+        assert!("cpus=0,quota=50%,memory=16M".parse::<Domain>().unwrap().check().is_ok());
     }
 }

@@ -56,7 +56,7 @@ pub enum SandboxError {
     Record { path: PathBuf, reason: String },
     #[error("not enough space in {}: {free_mib} MiB free, need {needed_mib} MiB", path.display())]
     NoSpace { path: PathBuf, free_mib: u64, needed_mib: u64 },
-    #[error("cannot limit {what}: {reason}")]
+    #[error("cannot set {what}: {reason}")]
     Limit { what: String, reason: String, hint: &'static str },
     #[error("sandbox {name:?} {reason}")]
     FileDisk { name: String, reason: String },

@@ -25,7 +25,7 @@ pub(super) fn check(disk: FileDisk) -> Result<(), SandboxError> {
 }
 
 fn refused(disk: FileDisk, reason: String, hint: &'static str) -> SandboxError {
-    SandboxError::Limit { what: format!("the data to a file disk of {disk}"), reason, hint }
+    SandboxError::Limit { what: format!("file-disk={disk}"), reason, hint }
 }
 
 /// Makes the file where there is none yet, and mounts it.

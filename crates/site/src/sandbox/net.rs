@@ -3,7 +3,7 @@
 //!
 //! Nothing of it is written down but in the kernel: the address of a member is the alias of its interface on the bridge.
 
-use super::domain::Net;
+use super::domain::{Domain, Net};
 use super::proof::{self, BITES};
 use super::server::check_tools;
 use super::{Events, SandboxError};
@@ -144,7 +144,7 @@ impl Network {
     pub(super) fn prove(&self, net: Net, stop: &Stop, events: Events<'_>) -> Result<(), SandboxError> {
         let Some(rate) = net.bytes_per_s else { return Ok(()) };
         let refuse = |reason: String| refused(net, reason, "correct the rate, or run without it");
-        proof::once(&words(net), events, || {
+        proof::once(&Domain::from(net).to_string(), events, || {
             let mut found = Vec::new();
             for (way, is_out) in [("to the server", false), ("from it", true)] {
                 let mut outcome = Err(String::new());
@@ -218,13 +218,8 @@ fn received(mut from: &TcpStream) -> io::Result<f64> {
     }
 }
 
-fn words(net: Net) -> String {
-    net.bytes_per_s.map_or_else(|| "net".to_owned(), |rate| format!("net={rate}"))
-}
-
 fn refused(net: Net, reason: String, hint: &'static str) -> SandboxError {
-    let rate = net.bytes_per_s.map_or_else(String::new, |rate| format!(" of {rate} bytes per second"));
-    SandboxError::Limit { what: format!("it to a network of its own{rate}"), reason, hint }
+    SandboxError::Limit { what: Domain::from(net).to_string(), reason, hint }
 }
 
 fn namespace(name: &str) -> PathBuf {
@@ -297,15 +292,5 @@ pub(super) fn remove(name: &str) {
         let script = format!("{REMOVE}remove_net \"$1\"");
         let words = [OsStr::new("-c"), OsStr::new(&script), OsStr::new("evenkeel-net"), OsStr::new(name)];
         let _ = tools::run("/bin/sh", &words);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_fit_an_interface_and_differ_by_folder() {
-        assert_eq!(name(0x1234_5678_9abc_def0), "evk9abcdef0");
     }
 }

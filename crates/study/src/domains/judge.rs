@@ -6,6 +6,7 @@ use crate::harness::{
     Cell, Claim, Finding, Judgement, Number, Outcome, Plan, Reference, Rule, Run, cell, cells, direction,
     doubts, findings, standing,
 };
+use evenkeel_core::statistics::unpaired_ratio;
 
 const SOURCE: &str =
     "usability study: Xen 3 on a 2.6 GHz Pentium 4 with 512 MB, two guests of 145 MB on files of 8 GB";
@@ -61,7 +62,7 @@ const STANDING: [(&str, &str); 3] = [
     ),
     (
         "kernel-threads",
-        "Other CPU is without the kernel's threads: some work for the file disks, and which do so cannot be told.",
+        "Other CPU leaves the kernel's threads out, since some of them do the work of the file disks.",
     ),
 ];
 
@@ -113,26 +114,28 @@ fn single(plan: &Plan, found: &[Finding]) -> Option<String> {
 
 const STARVES: &str = "host-starves-guests";
 
-/// What a host that spins leaves its guests.
+/// What a busy host leaves its guests.
 fn starving(cells: &[Cell<'_>]) -> Option<Finding> {
     let at = |level: &str, figure: &str| cell(cells, STARVE, &[level])?.estimate(figure);
-    let [a, b] = ["theta_a", "theta_b"].map(|theta| at("first", theta));
-    let (a, b, spins) = (a?, b?, at("first", "spin_percent")?);
+    let [a, b] = ["theta_a", "theta_b"].map(|theta| at("top-priority", theta));
+    let (a, b, spins) = (a?, b?, at("top-priority", "spin_percent")?);
     let most = a.high().zip(b.high()).map(|(a, b)| a.max(b));
-    let kept = at("first", "queries_per_s")?.mean / at("0", "queries_per_s")?.mean;
+    let queries = |level: &str| Some(cell(cells, STARVE, &[level])?.values("queries_per_s"));
+    let kept = unpaired_ratio(&queries("top-priority")?, &queries("0")?)?;
+    let percent = |part: f64| significant(100.0 * part, 2);
+    let within = kept.interval.map(|(low, high)| format!(" ({} to {} %)", percent(low), percent(high)));
     let here = format!(
-        "A host that spins before all others ({} % of the CPU) leaves each guest {} % of it and {} % of its queries.",
+        "When one top-priority process on the host takes {} % of the CPU, each guest keeps {} % of the CPU and {} %{} of its queries.",
         significant(spins.mean, 3),
         significant((a.mean + b.mean) / 2.0, 2),
-        significant(100.0 * kept, 2)
+        percent(kept.ratio),
+        within.unwrap_or_default()
     );
     let published = "a host whose CPU is at 97 % leaves its guests less than 1 %";
     let holds = most.map(|most| most < 1.0);
-    Some(Finding::of(STARVES, STARVE, published, holds, here).with(vec![
-        Number::mean("guest_cpu_percent", &a),
-        Number::mean("host_cpu_percent", &spins),
-        Number::plain("queries_kept", kept),
-    ]))
+    let cpu = [Number::mean("guest_cpu_percent", &a), Number::mean("host_cpu_percent", &spins)];
+    let numbers = cpu.into_iter().chain(Number::of("queries_kept", Some(&kept)));
+    Some(Finding::of(STARVES, STARVE, published, holds, here).with(numbers.collect()))
 }
 
 /// At what the client machine's CPU stayed.
@@ -243,7 +246,7 @@ mod tests {
     fn a_host_that_leaves_its_guests_nothing_is_the_headline() {
         let starved = |theta: f64| {
             judged(move |part, levels, _| match (part, levels[0].as_str()) {
-                (STARVE, "first") => {
+                (STARVE, "top-priority") => {
                     vec![
                         ("theta_a", theta),
                         ("theta_b", theta),
@@ -257,7 +260,8 @@ mod tests {
         };
         let said = starved(0.5);
         assert!(
-            said.headline.contains("leaves each guest 0.50 % of it and 1.0 % of its queries"),
+            said.headline
+                .contains("each guest keeps 0.50 % of the CPU and 1.0 % (1.0 to 1.0 %) of its queries"),
             "{}",
             said.headline
         );

@@ -4,8 +4,7 @@ use super::places::{Places, client_cpus, note_probe, watch};
 use super::setting::{LINE_BYTES_PER_S, PAIRS, PLACES, Setting, at_work};
 use crate::harness::{Order, Run};
 use crate::probe::Place;
-use crate::probe::disk::{Access, DiskPlan, surface};
-use crate::probe::flush::flush;
+use crate::probe::disk::{Access, disk as disk_speeds, flush};
 use crate::probe::machine::{Machine, machine as speeds};
 use crate::probe::memory::held;
 use crate::probe::network::{Flow, Pair, at_once};
@@ -72,19 +71,14 @@ pub fn disk(at: &At<'_, Setting>, places: &Places, order: &Order<'_>, run: &mut 
             .parse::<u64>()
             .map_err(|_| PublishedError::unreadable("size of a file or a record"))
     };
-    let plan = DiskPlan {
-        file_bytes: vec![number("file")? << 20],
-        record_bytes: vec![number("record")? << 10],
-        accesses: vec![Access::RandomRead, Access::RandomWrite],
-        direct: vec![false],
-        time: Duration::from_secs_f64(at.setting.seconds),
-        seed: at.plan.seed,
-    };
-    let stop = at.workplace.stop;
-    let surfaces = in_each(places, order.level("where"), run, |place| surface(place, &plan, stop))?;
-    for (figure, reads) in [("read_mb_per_s", true), ("write_mb_per_s", false)] {
-        let cells = surfaces.iter().flat_map(|surface| &surface.cells);
-        run.set(figure, mean(cells.filter(|cell| cell.access.reads() == reads).map(|cell| cell.mb_per_s)));
+    let bytes = [number("file")? << 20, number("record")? << 10];
+    let (time, stop) = (Duration::from_secs_f64(at.setting.seconds), at.workplace.stop);
+    let accesses = [Access::RandomRead, Access::RandomWrite];
+    let all = in_each(places, order.level("where"), run, |place| {
+        disk_speeds(place, bytes, &accesses, false, time, stop)
+    })?;
+    for (at, figure) in ["read_mb_per_s", "write_mb_per_s"].into_iter().enumerate() {
+        run.set(figure, mean(all.iter().map(|speeds| speeds[at].mb_per_s)));
     }
     Ok(())
 }
@@ -93,7 +87,7 @@ pub fn disk(at: &At<'_, Setting>, places: &Places, order: &Order<'_>, run: &mut 
 pub fn flushes(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
     let (time, stop) = (Duration::from_secs_f64(at.setting.seconds), at.workplace.stop);
     let flushes = in_each(places, level, run, |place| flush(place, time, stop))?;
-    run.set("flush_ms", mean(flushes.iter().map(|flush| flush.p50_ms)));
+    run.set("flush_ms", mean(flushes.into_iter()));
     Ok(())
 }
 

@@ -40,7 +40,7 @@ pub struct Setting {
     pub memory: u64,
     /// Data of each server as a multiple of a guest's memory.
     pub data: f64,
-    /// How long a pair, a point of a surface or a starving guest is watched.
+    /// Length of each network, disk and busy-host measurement.
     pub seconds: f64,
     /// How long this machine takes for rows, where the one that the times are of takes 1.
     pub slowness: f64,
@@ -157,13 +157,16 @@ pub const PAIRS: [(&str, &[Pair], f64); 9] = [
     ("host-two-guests", &[["host", "client"], ["a", "client"], ["b", "client"]], 94.2),
 ];
 
+/// The factor of the last part.
+const BUSY: &str = "busy host processes";
+
 const ABOUT_NET: &str = "A TCP connection for each pair, all at once; the server is named first. The client machine has a line of 100 Mbit/s.";
 const ABOUT_MACHINE: &str = "A thread computes, copies, and reads in random order 16 KiB (a cache) and 16 MiB (memory, or the last cache); what each server has of memory, and the kernel for its domain.";
 const ABOUT_DISK: &str =
     "A file (MiB) in records (KiB), one I/O at a time, through the page cache; two guests: the mean of both.";
 const ABOUT_BESIDE: &str =
     "The selects in a, a load in b. Whoever is done first goes on until the other one is done too.";
-const ABOUT_STARVE: &str = "Both guests query rows in memory while 0, 1 or 8 processes of the host spin on their CPU, or one that goes before all others.";
+const ABOUT_STARVE: &str = "Both guests query rows in memory while 0, 1 or 8 processes of the host compute on their CPU, or one of the highest priority.";
 
 pub fn parts(repeats: u32) -> Vec<Part> {
     let of = |name, levels: &[&str]| Factor::named(name, levels.iter().map(|level| (*level, "")));
@@ -173,7 +176,8 @@ pub fn parts(repeats: u32) -> Vec<Part> {
     let often = repeats.max(3);
     let (load, select) = ("LOAD DATA of the whole table.", "Five selects of the whole table.");
     let [pair, to] = [of("pair", &PAIRS.map(|(name, ..)| name)), of("where", &["host", "one"])];
-    let [jobs, spins] = [of("jobs", &["read", "write", "both"]), of("spins", &["0", "1", "8", "first"])];
+    let jobs = of("jobs", &["read", "write", "both"]);
+    let busy = of(BUSY, &["0", "1", "8", "top-priority"]);
     vec![
         Part::new(MACHINE, "CPU, memory and cache", ABOUT_MACHINE, vec![wheres()], repeats),
         Part::new(NET, "network (Table 1)", ABOUT_NET, vec![pair], often),
@@ -182,7 +186,7 @@ pub fn parts(repeats: u32) -> Vec<Part> {
         Part::new(LOAD, "bulk load (Table 2)", load, vec![wheres()], repeats),
         Part::new(SELECT, "complex selects (Table 3)", select, vec![wheres()], repeats),
         Part::new(BESIDE, "read beside write (Table 4)", ABOUT_BESIDE, vec![jobs], repeats),
-        Part::new(STARVE, "a host that starves its guests", ABOUT_STARVE, vec![spins], often),
+        Part::new(STARVE, "a host that starves its guests", ABOUT_STARVE, vec![busy], often),
     ]
 }
 

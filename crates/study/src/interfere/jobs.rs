@@ -141,15 +141,3 @@ impl Client {
 
 /// Does the next piece of a job; how much that was.
 pub type Worker = Box<dyn FnMut() -> Result<u64> + Send>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn jobs_are_found_by_name_and_those_that_read_have_the_common_table() {
-        assert!(Job::named("select").is_some_and(|job| job.is_client() && job.only_reads()));
-        assert!(Job::named(CPU).is_some_and(|job| !job.is_client() && job.is_busy()));
-        assert!(Job::named(ALONE).is_none(), "no job may have the name of none");
-    }
-}

@@ -101,28 +101,3 @@ const FIO: [&str; 11] = [
 const READY_WITHIN: Nanos = Nanos::from_secs(20);
 /// More than iperf3 says before it sends.
 const SENT_MIN: u64 = 64 << 10;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use evenkeel_os::process::has_ended;
-
-    #[test]
-    fn a_process_that_spins_for_each_cpu_ends_with_its_value() {
-        let processes = Processes::start(Job::named(CPU).unwrap(), &Place::host("/")).unwrap();
-        let pids: Vec<u32> = processes.pids().collect();
-        assert!(pids.len() == CpuOf::Host.cpus().unwrap().len() && pids.iter().all(|pid| !has_ended(*pid)));
-        drop(processes);
-        assert!(pids.iter().all(|pid| CpuOf::Process(*pid).read().is_none()));
-    }
-
-    #[test]
-    fn a_job_that_sends_goes_on_sending_and_both_ends_go() {
-        let processes = Processes::start(Job::named(NET).unwrap(), &Place::host("/")).unwrap();
-        let (pids, before) = (processes.pids().collect::<Vec<_>>(), processes.sent());
-        sleep(Duration::from_millis(200));
-        assert!(pids.len() == 2 && processes.sent() > before);
-        drop(processes);
-        assert!(pids.iter().all(|pid| CpuOf::Process(*pid).read().is_none()));
-    }
-}

@@ -1,6 +1,5 @@
 //! What CPU, memory and caches give to one thread.
 
-use super::inside::{Question, ask};
 use super::place::Place;
 use crate::published::{Result, While};
 use evenkeel_core::random::{Random, Seed};
@@ -11,6 +10,7 @@ use evenkeel_sense::{CpuOf, CpuUse};
 use serde::{Deserialize, Serialize};
 use std::fs::write;
 use std::hint::black_box;
+use std::process::Command;
 use std::time::Duration;
 
 /// A rate, or a time, as the mean of its seconds.
@@ -43,13 +43,20 @@ pub const SETS: [u64; 13] = {
     sets
 };
 
+/// The subcommand of this program that prints what [`measure`] says: a domain is joined by processes.
+pub const INSIDE: &str = "probe-inside";
+const AROUND: Duration = Duration::from_secs(60);
+
 /// Measures for so many seconds each: operations, copying, and half a second for each working set.
 ///
 /// # Errors
 /// The process that measures cannot be started, or ended.
 pub fn machine(place: &Place, seconds: u32, stop: &Stop) -> Result<Option<Machine>> {
     let takes = Duration::from_secs(u64::from(seconds) * (2 + SETS.len() as u64));
-    ask(place, &Question::Machine { seconds }, takes, stop)
+    let program = std::env::current_exe().doing(|| "looking for the program of this process")?;
+    let mut command = Command::new(program);
+    let said = place.run(command.args([INSIDE, &seconds.to_string()]), takes + AROUND, stop)?;
+    Ok(said.map(|said| serde_json::from_str(&said)).transpose()?)
 }
 
 /// Bytes of each of two buffers: no cache has both.
@@ -67,7 +74,7 @@ const SET_PART: f64 = 0.5;
 ///
 /// # Errors
 /// The kernel does not let the process be the first that a limit of memory ends.
-pub(super) fn measure(seconds: u32) -> Result<Machine> {
+pub fn measure(seconds: u32) -> Result<Machine> {
     // Rather than the server of the domain.
     write("/proc/self/oom_score_adj", "1000").doing(|| "making this process the first to go")?;
     let free = || MemoryBounds::of_process(std::process::id()).free().unwrap_or(u64::MAX) / 2;

@@ -31,7 +31,7 @@ pub struct Settings {
     /// Data of each server as a multiple of a guest's memory [default: 5; --quick: as much of it as there is time for]
     #[arg(long, value_name = "N")]
     data: Option<f64>,
-    /// How long a pair of the network, a point of a disk surface or a starving guest is watched [default: 5s; --quick: 1s]
+    /// Length of each network, disk and busy-host measurement [default: 5s; --quick: 1s]
     #[arg(long, value_name = "TIME", value_parser = keys::long)]
     seconds: Option<f64>,
     /// Only these parts: machine, network, disk, flush, load, select, beside, starve

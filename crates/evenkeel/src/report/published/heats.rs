@@ -33,18 +33,15 @@ fn matrix(at: usize, of: &Matrix) -> String {
         (name.clone(), places.collect())
     };
     let rows: Vec<(String, Vec<Option<Place>>)> = of.rows.iter().map(row).collect();
-    let tips =
-        rows.iter().flat_map(|(_, places)| places.iter().flatten()).map(|place| place.tip.replace('\n', " "));
     let title = format::capital(&of.title);
     let heat = Heat {
         id: format!("matrix-{}-{at}", of.part),
-        description: tips.collect::<Vec<_>>().join("; "),
         is_trouble: of.fine.is_some(),
         columns: of.columns.clone(),
         rows,
         title: title.clone(),
     };
-    card(&title, of.words, "", &heat.svg())
+    card(&title, of.words, "", &heat.table())
 }
 
 /// How dark a value is, from 0 to 1: above what is fine by powers, else as on an axis.
@@ -108,12 +105,11 @@ fn of_figure(figure: &Figure, chart: &Chart, part: &Part, cells: &[&Cell<'_>]) -
         let heat = Heat {
             id: format!("heat-{}-{}-{at}", figure.key.replace('_', "-"), part.name),
             title: format!("{} {heading}", chart.heading),
-            description: "The table has the same figures.".to_owned(),
             is_trouble: false,
             columns: across.levels.iter().map(|level| level.words().to_owned()).collect(),
             rows: down.levels.iter().map(row).collect(),
         };
-        drawn += &format!("<div><h4>{}</h4>{}</div>\n", Text(&heading), heat.svg());
+        drawn += &format!("<div><h4>{}</h4>{}</div>\n", Text(&heading), heat.table());
     }
     let axes = format!("{}: {} down, {} across.", chart.axis, down.name, across.name);
     let words = format!("{} {axes}", chart.words);

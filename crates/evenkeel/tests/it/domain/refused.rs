@@ -69,7 +69,7 @@ fn what_a_machine_lacks_is_told_with_a_way_out_and_no_sandbox_is_left() {
         ),
         (AS_NOBODY, "--at net", "only root may do that", "as root"),
         (AS_NOBODY, "--at file-disk=600M", "only root may do that", "as root"),
-        (AS_NOBODY, "--at quota=50%", "cannot limit CPU time", "as root"),
+        (AS_NOBODY, "--at quota=50%", "cannot set quota=50%: ", "as root"),
     ] {
         let home = home();
         let Some(output) = after(script, home.path(), &format!("sandbox up a {flags}")) else { return };

@@ -48,7 +48,7 @@ fn memory_cannot_be_limited_without_a_controller() {
     let domain = "memory=256M".parse().unwrap();
     assert!(create_v2(&own, "a", &domain).is_none());
     let error = create_v1(|_| None, "a", &domain).unwrap_err().to_string();
-    assert_eq!(error, "cannot limit memory to 268435456 bytes: this system has no memory cgroup controller");
+    assert_eq!(error, "cannot set memory=256M: this system has no memory cgroup controller");
 }
 
 #[test]

@@ -100,9 +100,7 @@ fn ends(paths: &Paths, record: &Record, id: ProcessId, (stop, events): (&Stop, E
 
 /// Whether this machine can have it, as far as that is known before anything is made.
 pub(super) fn check_domain(domain: &Domain) -> Result<(), SandboxError> {
-    if let Some((what, reason)) = domain.misfit() {
-        return Err(SandboxError::limit(what, reason));
-    }
+    domain.check()?;
     domain.net.map_or(Ok(()), net::check)?;
     domain.file_disk.map_or(Ok(()), image::check)
 }

@@ -2,7 +2,7 @@
 
 use super::{BITES, Inside, Probe, judge, refused, untried};
 use crate::sandbox::cgroup::Groups;
-use crate::sandbox::{CpuSet, SandboxError};
+use crate::sandbox::{CpuSet, Domain, SandboxError};
 use evenkeel_os::clock::monotonic;
 use evenkeel_sense::cpu::{Cgroup, CpuOf};
 use std::io;
@@ -48,7 +48,7 @@ impl Spun {
 
 impl Inside<'_> {
     pub(super) fn prove_quota(&self, quota: f64) -> Result<String, SandboxError> {
-        let what = format!("CPU time to {}%", quota * 100.0);
+        let what = Domain { quota: Some(quota), ..Domain::default() }.to_string();
         let mut last = String::new();
         for attempt in 0..TRIES {
             // Where others leave too little of the CPUs for it to bite, it is tried at a part of it.
@@ -84,7 +84,7 @@ impl Inside<'_> {
 
     /// Against a process of half or twice the weight, on one CPU, with the quota away.
     pub(super) fn prove_weight(&self, weight: u32, quota: Option<f64>) -> Result<String, SandboxError> {
-        let what = format!("CPU time by weight {weight}");
+        let what = format!("weight={weight}");
         let untried = untried(&what);
         if quota.is_some() {
             self.groups.set_quota(None).map_err(&untried)?;

@@ -46,8 +46,9 @@ impl Proof {
     fn make(groups: &Groups, folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
         // Before anything is written, so that what keeps it from being set is told as such.
         set(groups, folder, limit)?;
-        let proof = Self::write(folder)
-            .map_err(|error| refused(limit, format!("cannot write a file to try it on: {error}")))?;
+        let proof = Self::write(folder).map_err(|error| {
+            Domain::from(limit).refused(format!("cannot write a file to try it on: {error}"))
+        })?;
         let mut found = Vec::new();
         for (bytes, asked) in [(SMALL, limit.iops), (LARGE, limit.bytes_per_s)] {
             if asked.is_some() {
@@ -79,7 +80,7 @@ impl Proof {
         limit: DiskLimit,
         bytes: u64,
     ) -> Result<String, SandboxError> {
-        let refuse = |reason: String| refused(limit, reason);
+        let refuse = |reason: String| Domain::from(limit).refused(reason);
         let read = |groups: &Groups, reads: f64| {
             self.rate(groups, bytes, reads)
                 .map_err(|error| refuse(format!("cannot read directly to try it: {error}")))
@@ -169,15 +170,10 @@ fn judge(expected: f64, free: f64, held: f64) -> Result<String, String> {
 // A control group of version 1 (blkio) or 2 (io) holds the server's I/Os back. That it does is proved before the first server runs
 // under it, since it may do nothing at all: on a device that the kernel does not throttle, or where the disk is slower by itself.
 
-/// The words of a refusal.
-fn refused(limit: DiskLimit, reason: impl Into<String>) -> SandboxError {
-    SandboxError::limit(format!("the disk to {limit}"), reason)
-}
-
 /// Sets the limit for whoever is in these groups, on the disk that holds a folder; [`DiskLimit::default`] takes it away.
 pub(in crate::sandbox) fn set(groups: &Groups, folder: &Path, limit: DiskLimit) -> Result<(), SandboxError> {
     let device = Device::of_path(folder).ok_or_else(|| SandboxError::Limit {
-        what: format!("the disk to {limit}"),
+        what: Domain::from(limit).to_string(),
         reason: format!(
             "{} is not on a single disk (tmpfs, overlay and network file systems have none)",
             folder.display()
@@ -190,9 +186,7 @@ pub(in crate::sandbox) fn set(groups: &Groups, folder: &Path, limit: DiskLimit) 
         (None, Some(group)) => set_v1(group, number, limit),
         (None, None) => Err(io::Error::other("there is no control group for it")),
     };
-    written.map_err(|error| {
-        SandboxError::limit_io(format!("the disk {}:{} to {limit}", number.0, number.1), &error)
-    })
+    written.map_err(|error| SandboxError::limit_io(Domain::from(limit).to_string(), &error))
 }
 
 fn set_v2(group: &Path, (major, minor): (u32, u32), limit: DiskLimit) -> io::Result<()> {
@@ -277,10 +271,6 @@ mod tests {
     fn a_folder_in_memory_and_a_limit_without_a_group_are_refused() {
         let limit = DiskLimit { iops: Some(300), bytes_per_s: None };
         let refusal = set(&Groups::default(), Path::new("/proc"), limit).unwrap_err().to_string();
-        assert!(
-            refusal
-                .starts_with("cannot limit the disk to 300 I/Os per second: /proc is not on a single disk"),
-            "{refusal}"
-        );
+        assert!(refusal.starts_with("cannot set disk-iops=300: /proc is not on a single disk"), "{refusal}");
     }
 }

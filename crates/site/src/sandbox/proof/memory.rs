@@ -3,6 +3,7 @@
 
 use super::{Inside, refused, untried};
 use crate::sandbox::SandboxError;
+use crate::sandbox::domain::Domain;
 use std::os::unix::process::ExitStatusExt;
 
 /// At what limit it is tried, and what the process wants then: dd fills a buffer of that size.
@@ -13,7 +14,7 @@ const PAGE: u64 = 64 << 10;
 
 impl Inside<'_> {
     pub(super) fn prove_memory(&self, bytes: u64) -> Result<String, SandboxError> {
-        let what = format!("memory to {bytes} bytes");
+        let what = Domain { memory: Some(bytes), ..Domain::default() }.to_string();
         let untried = untried(&what);
         if let Some(above) = self.groups.memory_above().filter(|above| *above < bytes) {
             return Err(refused(&what, format!("a group above it has {above} bytes at most")));

@@ -107,10 +107,13 @@ fn a_limit_that_the_disk_never_reaches_is_refused_and_so_is_one_in_memory() {
     let error = up(&within(home.path(), "disk-iops=9000000")).err().unwrap().to_string();
     let is_told =
         |error: &str, why| [why, "cgroup controller", "ermission"].iter().any(|why| error.contains(why));
-    assert!(error.starts_with("cannot limit the disk") && is_told(&error, "would change nothing"), "{error}");
+    assert!(
+        error.starts_with("cannot set disk-iops=9000000: ") && is_told(&error, "would change nothing"),
+        "{error}"
+    );
 
     let Ok(memory) = tempfile::tempdir_in("/dev/shm") else { return left_out("there is no /dev/shm") };
     let error = up(&within(memory.path(), "disk-iops=300")).err().unwrap().to_string();
-    let begins = error.starts_with("cannot limit the disk to 300 I/Os per second: ");
+    let begins = error.starts_with("cannot set disk-iops=300: ");
     assert!(begins && is_told(&error, "is not on a single disk"), "{error}");
 }
