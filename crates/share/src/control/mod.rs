@@ -1,18 +1,19 @@
 //! The loop of a host that shares storage: measure, report, hear the others, ask the law, set the window.
 //!
 //! It does so once a period, at an instant that follows from the member's name, so that members are spread over the period.
-//! Where the bus is down or the law gives no window, the last window is kept, and listeners hear of it once; hosts without a bus
+//! Where the bus is down or the law fails, the last window is kept, and listeners hear of it once; hosts without a bus
 //! neither stop nor burst. A period that came late is not made up for.
 
 mod shown;
 mod storage;
+mod supervised;
 mod why;
 
 use super::event::{Event, Listener};
 use super::{DiskCounts, Handle, Seen};
 use evenkeel_bus::{Bus, Dropped, Heard};
 use evenkeel_core::Nanos;
-use evenkeel_core::share::{Costs, Law, Report, WindowLaw};
+use evenkeel_core::share::{Costs, Law, Report};
 use evenkeel_os::Latest;
 use evenkeel_os::clock::Clock;
 use std::collections::BTreeSet;
@@ -20,10 +21,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use storage::{Crowded, Storage};
+pub use supervised::SupervisedLaw;
 pub use why::{Disk, Fault, Member, Snapshot, Totals, Why};
 
-/// The smallest window that is set; below it nothing would move any more.
-const WINDOW_MIN: f64 = 0.01;
 /// Longest wait for the engine.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Listeners hear of dropped reports at most this often.
@@ -60,9 +60,7 @@ pub struct Loop {
     bus: Bus,
     clock: Clock,
     settings: Settings,
-    law: Box<dyn WindowLaw>,
-    /// The window in force.
-    window: f64,
+    law: SupervisedLaw,
     why: Why,
     fault: Option<Fault>,
     outsider: bool,
@@ -99,22 +97,21 @@ impl Loop {
         settings: Settings,
         (listener, latest): (Arc<dyn Listener>, Latest<Snapshot>),
     ) -> Self {
-        let window = settings.law.initial();
+        let law = SupervisedLaw::new(settings.law.build(), settings.law.initial());
         listener.notify(&Event::Joined {
             member: bus.name().to_owned(),
             period: settings.period,
             note: bus.note().map(str::to_owned),
         });
-        engine.set_window(window);
+        engine.set_window(law.window());
         bus.set_costs(settings.costs.mark());
         Self {
             engine,
             names,
             bus,
             clock,
-            law: settings.law.build(),
-            window,
             settings,
+            law,
             why: Why::Begins,
             fault: None,
             outsider: false,
@@ -161,7 +158,7 @@ impl Loop {
         match order {
             Order::Set(settings) => {
                 if settings.law != self.settings.law {
-                    self.law = settings.law.beginning_with(self.window).build();
+                    self.law.replace(&settings.law);
                 }
                 self.engine.set_costs(settings.costs);
                 self.bus.set_costs(settings.costs.mark());
@@ -182,7 +179,9 @@ impl Loop {
         self.storage.notify(&self.names, &seen.counts, now, &*self.listener);
         self.crowded.notify(&seen.counts.crowd, now, &*self.listener);
         let report = self.law.report(&seen.measured.period);
-        let decided = self.converse(&report, now).and_then(|heeded| Ok((self.ask(&heeded)?, heeded)));
+        let decided = self
+            .converse(&report, now)
+            .and_then(|heeded| Ok((self.law.update(&heeded.reports, heeded.own)?, heeded)));
         match decided {
             Ok((window, heeded)) => self.enforce(window, seen.window, &heeded),
             Err(fault) => self.keep(fault),
@@ -206,7 +205,7 @@ impl Loop {
 
     /// Sends this host's report and hears the others: the reports of the live members by name, if this one is among them.
     fn converse(&mut self, report: &Report, now: Nanos) -> Result<Heeded, Fault> {
-        let sent = self.bus.send(self.window, report, now);
+        let sent = self.bus.send(self.law.window(), report, now);
         let heard = self.bus.hear(now);
         // Why a report was not sent says more than that it was not heard.
         sent?;
@@ -214,16 +213,6 @@ impl Loop {
         let live = self.bus.live(now);
         let own = live.iter().position(|heard| self.bus.is_own(&heard.message)).ok_or(Fault::Unheard)?;
         Ok(Heeded { reports: live.into_iter().map(|heard| heard.message.report).collect(), own })
-    }
-
-    /// The window from now on, as the law has it.
-    fn ask(&mut self, heeded: &Heeded) -> Result<f64, Fault> {
-        let window = self.law.update(&heeded.reports, heeded.own);
-        if !window.is_finite() || window <= 0.0 {
-            return Err(Fault::Window);
-        }
-        self.window = window.max(WINDOW_MIN);
-        Ok(self.window)
     }
 
     fn enforce(&mut self, window: f64, from: f64, heeded: &Heeded) {
@@ -267,7 +256,7 @@ impl Loop {
         self.why = Why::Kept(fault.clone());
         self.fault = Some(fault.clone());
         if is_new {
-            self.listener.notify(&Event::Fault { fault, window: self.window });
+            self.listener.notify(&Event::Fault { fault, window: self.law.window() });
         }
     }
 

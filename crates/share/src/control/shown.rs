@@ -34,7 +34,7 @@ impl Loop {
             law: self.law.name(),
             threshold_s: self.settings.law.threshold_s(),
             period: self.settings.period,
-            window: self.window,
+            window: self.law.window(),
             why: self.why.clone(),
             fault: self.fault.clone(),
             unfair: self.law.unfair(),

@@ -205,7 +205,7 @@ fn another_law_goes_on_from_the_window_in_force() {
     assert_ne!(other, law());
     let before = a.window();
     a.looped.obey(Order::Set(Box::new(Settings { period: PERIOD, law: other, costs: Costs::default() })));
-    assert_eq!(a.looped.window, before);
+    assert_eq!(a.looped.law.window(), before);
     scene.pass_until(&mut [&mut a], |hosts| hosts[0].window() > 30.0);
 }
 

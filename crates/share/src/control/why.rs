@@ -21,6 +21,7 @@ pub enum Fault {
     Unheard,
     /// Another member of the same name was there before.
     Twin(String),
+    Panic,
     /// The law gave a window that is no number above zero.
     Window,
 }
@@ -51,7 +52,8 @@ impl fmt::Display for Fault {
                 f.write_str("this host does not receive its own reports: the bus is down or slow")
             }
             Self::Twin(name) => write!(f, "another member already has the name {name}"),
-            Self::Window => f.write_str("the law asked for an impossible window"),
+            Self::Panic => f.write_str("the law failed and is no longer used"),
+            Self::Window => f.write_str("the law asked for an impossible window and is no longer used"),
         }
     }
 }
