@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
 use std::time::Duration;
 
 /// Most slots that a slot file may have.
@@ -140,11 +140,7 @@ impl Carrier for Alone {
 /// Longest wait to join: for a slot whose member is dead.
 const JOIN: Duration = Duration::from_secs(660);
 
-enum Ask {
-    Join(Vec<u8>, Sender<Result<(), BusError>>),
-    Send(Vec<u8>, Sender<Result<(), BusError>>),
-    Hear(Sender<Result<Vec<Piece>, BusError>>),
-}
+type Ask = Box<dyn FnOnce(&mut dyn Carrier) + Send>;
 
 /// Asks in a thread of its own. A call that does not answer in time is given up, and those behind it too.
 pub struct Bounded {
@@ -155,23 +151,24 @@ pub struct Bounded {
 
 impl Bounded {
     /// Around a carrier.
-    pub fn start(carrier: Box<dyn Carrier>, patience: Duration) -> Result<Self, BusError> {
-        let (asks, inbox) = sync_channel(1);
+    pub fn start(mut carrier: Box<dyn Carrier>, patience: Duration) -> Result<Self, BusError> {
+        let (asks, inbox) = sync_channel::<Ask>(1);
         let keeps = carrier.keeps();
         // It ends with the last sender. Nobody waits for it: it may hang for as long as its storage does.
         let thread = std::thread::Builder::new().name("bus".to_owned());
-        let thread = thread.spawn(move || serve(carrier, &inbox));
+        let thread = thread.spawn(move || inbox.iter().for_each(|ask| ask(carrier.as_mut())));
         thread.map_err(|error| BusError::Down(format!("no thread for the bus: {error}")))?;
         Ok(Self { asks, patience, keeps })
     }
 
-    fn ask<T>(
+    fn ask<T: Send + 'static>(
         &self,
-        ask: Ask,
-        answer: &Receiver<Result<T, BusError>>,
         patience: Duration,
+        call: impl FnOnce(&mut dyn Carrier) -> Result<T, BusError> + Send + 'static,
     ) -> Result<T, BusError> {
-        match self.asks.try_send(ask) {
+        let (reply, answer) = channel();
+        // Whoever asked may wait no more.
+        match self.asks.try_send(Box::new(move |carrier: &mut dyn Carrier| drop(reply.send(call(carrier))))) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Err(BusError::Slow),
             Err(TrySendError::Disconnected(_)) => return Err(ended()),
@@ -187,31 +184,19 @@ fn ended() -> BusError {
     BusError::Down("the thread of the bus has ended".to_owned())
 }
 
-fn serve(mut carrier: Box<dyn Carrier>, inbox: &Receiver<Ask>) {
-    // Whoever asked may wait no more.
-    while let Ok(ask) = inbox.recv() {
-        match ask {
-            Ask::Join(hello, reply) => drop(reply.send(carrier.join(&hello))),
-            Ask::Send(report, reply) => drop(reply.send(carrier.send(&report))),
-            Ask::Hear(reply) => drop(reply.send(carrier.hear(Duration::ZERO))),
-        }
-    }
-}
-
 impl Carrier for Bounded {
     fn join(&mut self, hello: &[u8]) -> Result<(), BusError> {
-        let (reply, answer) = channel();
-        self.ask(Ask::Join(hello.to_vec(), reply), &answer, JOIN)
+        let hello = hello.to_vec();
+        self.ask(JOIN, move |carrier| carrier.join(&hello))
     }
 
     fn send(&mut self, report: &[u8]) -> Result<(), BusError> {
-        let (reply, answer) = channel();
-        self.ask(Ask::Send(report.to_vec(), reply), &answer, self.patience)
+        let report = report.to_vec();
+        self.ask(self.patience, move |carrier| carrier.send(&report))
     }
 
     fn hear(&mut self, _: Duration) -> Result<Vec<Piece>, BusError> {
-        let (reply, answer) = channel();
-        self.ask(Ask::Hear(reply), &answer, self.patience)
+        self.ask(self.patience, |carrier| carrier.hear(Duration::ZERO))
     }
 
     fn keeps(&self) -> bool {

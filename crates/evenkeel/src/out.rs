@@ -8,6 +8,7 @@ use crate::arguments::masked;
 use crate::format::steers;
 use crate::table::INKS;
 use evenkeel_os::replace;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -24,6 +25,11 @@ pub fn painted(text: &str) -> io::Result<()> {
 
 pub fn line(text: impl AsRef<str>) -> io::Result<()> {
     write(&format!("{}\n", text.as_ref()))
+}
+
+/// Writes a result for programs or for people.
+pub fn answer(json: bool, value: &impl Serialize, told: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    if json { line(serde_json::to_string_pretty(value)?) } else { told() }
 }
 
 /// Writes as it is what steers the terminal on purpose.

@@ -46,12 +46,6 @@ pub enum HaulError {
     /// An input that is not what it was when the work on it began.
     #[error("{} changed while it was read, at byte {at}: {what}", path.display())]
     Changed { path: PathBuf, at: u64, what: &'static str },
-    /// Two inputs whose outputs would have one name.
-    #[error("{} and {} would both become {name}", first.display(), second.display())]
-    Alike { first: PathBuf, second: PathBuf, name: String },
-    /// Outputs of another input stand where those of this one would.
-    #[error("{} holds the output of {}; the output of {} would overwrite it", into.display(), known.display(), input.display())]
-    Taken { into: PathBuf, known: PathBuf, input: PathBuf },
     /// A file in the place of an output that no conversion is known to have written.
     #[error("{} is there already, and no conversion is known to have written it; nothing was changed", .0.display())]
     Foreign(PathBuf),
@@ -79,9 +73,6 @@ impl HaulError {
             Self::Busy(_) => Some("wait until it is done; SHOW PROCESSLIST names the connections"),
             Self::Server(error) => error.hint(),
             Self::Pattern { .. } => Some("as '*.cdr*', in quotes"),
-            Self::Taken { .. } => Some(
-                "take a folder of its own for each folder of inputs; or move NAME.done and the outputs of NAME away",
-            ),
             Self::Foreign(_) => Some("take another folder, or move that file away"),
             Self::TooMany { .. } => Some(
                 "name fewer files in one call, or use --duplicates keep: the table's primary key then refuses a record that comes twice",

@@ -16,6 +16,16 @@ impl Address {
     pub fn is_local(&self) -> bool {
         matches!(self, Self::Unix(_))
     }
+
+    /// Addresses with the ports that the system chose, where port 0 was asked for.
+    pub fn with_ports<'a>(asked: impl IntoIterator<Item = &'a Self>, ports: &[u16]) -> Vec<Self> {
+        let mut ports = ports.iter();
+        let told = |address: &Self| match address {
+            Self::Tcp { host, port } => Self::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) },
+            Self::Unix(path) => Self::Unix(path.clone()),
+        };
+        asked.into_iter().map(told).collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use super::{check, direct};
 use crate::address::Address;
 use evenkeel_core::Nanos;
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::{self, ManuallyDrop};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -129,6 +129,23 @@ pub struct Socket(pub(super) OwnedFd);
 impl AsRawFd for Socket {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_raw_fd()
+    }
+}
+
+/// The socket as what rustls reads from and writes to.
+impl Read for &Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.receive(buffer)
+    }
+}
+
+impl Write for &Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

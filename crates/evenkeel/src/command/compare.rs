@@ -85,10 +85,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         let hint = crate::failure::Hint(hint);
         anyhow::Error::from(error).context(hint)
     })?;
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&told.json)?)?,
-        false => out::write(&told.text())?,
-    }
+    out::answer(args.json, &told.json, || out::write(&told.text()))?;
     Ok(match verdict {
         // A pipeline must not take a damaged study for a worse one.
         _ if first_is_damaged || second_is_damaged => ExitCode::from(WRONG_USE),

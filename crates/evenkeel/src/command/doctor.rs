@@ -7,7 +7,7 @@ use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::caveat::threshold::TAKEN_MAX;
 use evenkeel_os::clock::Clock;
-use evenkeel_sense::counters::Counters;
+use evenkeel_sense::counters::{Counters, Event};
 use evenkeel_sense::cpu::{CpuOf, CpuUse};
 use evenkeel_sense::pressure;
 use evenkeel_sense::waits::ThreadWaits;
@@ -40,10 +40,7 @@ pub struct Args {
 /// Nobody reads what is said.
 pub fn run(_session: &Session, args: &Args) -> Result<ExitCode> {
     let findings = examine();
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&findings)?)?,
-        false => out::write(&text(&findings))?,
-    }
+    out::answer(args.json, &findings, || out::write(&text(&findings)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -179,8 +176,6 @@ fn text(findings: &[Finding]) -> String {
     findings.iter().map(line).collect()
 }
 
-/// Events that the throttling study counts.
-const EVENTS: usize = 4;
 /// For how long neighbours are watched.
 const WATCHED: Duration = Duration::from_millis(1_500);
 /// Descriptors below which a profile may want for sessions: two for each of a thousand.
@@ -242,12 +237,8 @@ fn counters() -> Result<String, (State, String)> {
     match Counters::open(&cpus) {
         Ok(counters) => {
             let names: Vec<&str> = counters.events().map(|event| event.name()).collect();
-            let seen = names.join(", ");
-            if names.len() == EVENTS {
-                Ok(seen)
-            } else {
-                Err((LIMITED, format!("{seen} of {EVENTS} events")))
-            }
+            let (seen, all) = (names.join(", "), Event::ALL.len());
+            if names.len() == all { Ok(seen) } else { Err((LIMITED, format!("{seen} of {all} events"))) }
         }
         Err(error) => {
             let hint = error.hint().map_or_else(String::new, |hint| format!(" ({hint})"));

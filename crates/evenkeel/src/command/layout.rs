@@ -73,11 +73,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         return Err(anyhow!("no table {name} in {}", args.place))
             .hint("without --table all tables are listed; a server without a dictionary in ibdata1 names no indexes");
     }
-    if args.json {
-        out::line(serde_json::to_string_pretty(&json(&found, table_wanted))?)?;
-    } else {
-        out::painted(&table(&found, table_wanted, args.all, args.range, super::look()))?;
-    }
+    let shown = || table(&found, table_wanted, args.all, args.range, super::look());
+    out::answer(args.json, &json(&found, table_wanted), || out::painted(&shown()))?;
     let is_whole = found.iter().all(|file| file.space.broken.is_empty());
     Ok(if is_whole && left_out == 0 { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }

@@ -120,11 +120,7 @@ fn list(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let folders = store::list(&session.runs_dir(args.output.as_ref()))?;
     let studies: Vec<ListedStudy> = folders.into_iter().map(|listed| read(session, listed)).collect();
-    if args.json {
-        out::line(serde_json::to_string_pretty(&studies)?)?;
-    } else {
-        out::painted(&table::runs(&studies, super::look()))?;
-    }
+    out::answer(args.json, &studies, || out::painted(&table::runs(&studies, super::look())))?;
     let is_damaged = studies.iter().any(|study| study.damaged.is_some());
     Ok(if is_damaged { ExitCode::from(failure::FINDING) } else { ExitCode::SUCCESS })
 }

@@ -2,17 +2,16 @@
 
 use anyhow::anyhow;
 use std::fmt;
-use toml::de::{DeTable, DeValue};
 
 /// An error of a key, whose line is found where the text is at hand.
 #[derive(Debug)]
-pub struct AtKey {
+struct AtKey {
     /// The name that errors call its table by.
-    pub entry: String,
+    entry: String,
     /// The key in that table.
-    pub key: String,
+    key: String,
     /// What is wrong with it, without the entry.
-    pub text: String,
+    text: String,
 }
 
 impl fmt::Display for AtKey {
@@ -30,131 +29,28 @@ pub fn at_key(entry: &str, key: &str, text: String) -> anyhow::Error {
 
 /// An error of a file, with its line where it is that of a key.
 pub fn located(file: &str, text: &str, error: &anyhow::Error) -> anyhow::Error {
-    let Some(at) = error.downcast_ref::<AtKey>() else { return anyhow!("{file}: {error}") };
-    let Some(lines) = Lines::of(text) else { return anyhow!("{file}: {at}") };
-    match lines.of_key(&at.entry, &at.key) {
-        Some(line) => anyhow!("{file}:{line}: {at}"),
-        None => anyhow!("{file}: {at}"),
+    match error.downcast_ref::<AtKey>().and_then(|at| line_of(text, &at.key)) {
+        Some(line) => anyhow!("{file}:{line}: {error}"),
+        None => anyhow!("{file}: {error}"),
     }
 }
 
-/// A key somewhere in a file.
-struct Found {
-    /// What errors call its table and no other one.
-    entries: Vec<String>,
-    line: usize,
-}
-
-/// Errors of these are about the top of a file.
-const TOP: [&str; 4] = ["guard", "share", "study", "workload"];
-
-/// The keys of a text.
-pub struct Lines<'a> {
-    text: &'a str,
-    table: DeTable<'a>,
-}
-
-impl<'a> Lines<'a> {
-    /// `None` of a text that is no TOML.
-    pub fn of(text: &'a str) -> Option<Self> {
-        Some(Self { text, table: DeTable::parse(text).ok()?.into_inner() })
-    }
-
-    /// The line of a key by its path, in which a number is a place in a list.
-    pub fn at(&self, path: &[&str]) -> Option<usize> {
-        let (key, tables) = path.split_last()?;
-        let mut table = &self.table;
-        let mut list = None;
-        for step in tables {
-            let value = match list.take() {
-                Some(values) => element(values, step)?,
-                None => table.get(*step)?.get_ref(),
-            };
-            match value {
-                DeValue::Table(inner) => table = inner,
-                other => list = Some(other),
-            }
-        }
-        self.line_in(table, key)
-    }
-
-    /// The line of a key of the table that errors call so, or of the only one that has the key.
-    pub fn of_key(&self, entry: &str, key: &str) -> Option<usize> {
-        let found = self.everywhere(key);
-        let only = if let [only] = &found[..] { Some(only) } else { None };
-        let meant = found.iter().find(|found| found.entries.iter().any(|own| own == entry));
-        meant.or(only).map(|found| found.line)
-    }
-
-    /// Every table that has the key.
-    fn everywhere(&self, key: &str) -> Vec<Found> {
-        let mut found = Vec::new();
-        self.search(&self.table, TOP.map(str::to_owned).to_vec(), key, &mut found);
-        found
-    }
-
-    fn search(&self, table: &DeTable<'_>, entries: Vec<String>, key: &str, found: &mut Vec<Found>) {
-        let line = self.line_in(table, key);
-        found.extend(line.map(|line| Found { entries, line }));
-        for (own, value) in table {
-            let own = own.get_ref();
-            match value.get_ref() {
-                DeValue::Table(inner) => self.search(inner, vec![own.to_string()], key, found),
-                DeValue::Array(values) => {
-                    let tables = values.iter().enumerate();
-                    let tables =
-                        tables.filter_map(|(place, value)| Some((place, value.get_ref().as_table()?)));
-                    tables.for_each(|(place, inner)| {
-                        self.search(inner, of_list(own, place, inner), key, found);
-                    });
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn line_in(&self, table: &DeTable<'_>, key: &str) -> Option<usize> {
-        let (own, _) = table.get_key_value(key)?;
-        Some(1 + self.text.get(..own.span().start)?.matches('\n').count())
-    }
-}
-
-/// What errors call a table of a list: by its number, or by its name where it has one.
-fn of_list(list: &str, place: usize, table: &DeTable<'_>) -> Vec<String> {
-    let name = table.get("name").and_then(|name| name.get_ref().as_str());
-    let named = name.map(|name| format!("{list} `{name}`"));
-    [format!("{list} {}", place + 1)].into_iter().chain(named).collect()
-}
-
-fn element<'a, 'i>(values: &'a DeValue<'i>, place: &str) -> Option<&'a DeValue<'i>> {
-    Some(values.as_array()?.get(place.parse::<usize>().ok()?)?.get_ref())
+/// The line that begins with this key; `None` where several tables have it.
+fn line_of(text: &str, key: &str) -> Option<usize> {
+    let is_of_key = |line: &str| line.split_once('=').is_some_and(|(own, _)| own.trim() == key);
+    let mut found = (1..).zip(text.lines()).filter(|(_, line)| is_of_key(line));
+    found.next().filter(|_| found.next().is_none()).map(|(number, _)| number)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: &str = "name = 'a'\n[guard]\nlisten = 'x'\n\n[control]\nlimt = 3\n[[factor]]\nname = 'f'\n\
-        [[factor.level]]\nname = 'one'\n[[factor.level]]\nname = 'two'\nrate = 5\n";
-
     #[test]
-    fn a_key_is_found_by_its_path_and_by_the_name_of_its_table() {
-        let lines = Lines::of(TEXT).unwrap();
-        assert_eq!(lines.at(&["name"]), Some(1));
-        assert_eq!(lines.at(&["control", "limt"]), Some(6));
-        assert_eq!(lines.at(&["factor", "0", "level", "1", "rate"]), Some(13));
-        assert_eq!(lines.at(&["factor", "0", "level", "2", "rate"]), None);
-        assert_eq!(lines.of_key("[control]", "limt"), Some(6));
-        assert_eq!(lines.of_key("somewhere else", "rate"), Some(13));
-        assert_eq!(lines.of_key("somewhere else", "name"), None, "there are four");
-        assert!(Lines::of("name = ").is_none());
-    }
-
-    #[test]
-    fn a_table_of_a_list_is_meant_by_its_number_or_name_and_the_top_by_what_the_file_is() {
-        let text = "name = 's'\nsize = 1\n[[disk]]\nname = 'a'\nsize = 2\n[[disk]]\nname = 'b'\nsize = 3\n";
-        let lines = Lines::of(text).unwrap();
-        let found = ["share", "disk 1", "disk `b`", "disk 3"].map(|entry| lines.of_key(entry, "size"));
-        assert_eq!(found, [Some(2), Some(5), Some(8), None]);
+    fn a_key_has_a_line_where_it_stands_once() {
+        let text =
+            "name = 'a'\n[guard]\nlisten = 'x'\n\n[control]\n  limt=3 # name = 'b'\n[[disk]]\nname = 'f'\n";
+        let found = ["listen", "limt", "name", "disk"].map(|key| line_of(text, key));
+        assert_eq!(found, [Some(3), Some(6), None, None]);
     }
 }

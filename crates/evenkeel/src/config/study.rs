@@ -1,7 +1,7 @@
 //! Study files: what is changed, and how it is measured. `examples/studies/*.toml` show every key.
 
 use super::fields::Fields;
-use super::lines::{Lines, at_key, located};
+use super::lines::{at_key, located};
 use super::masked;
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -52,21 +52,12 @@ pub struct Combination {
     /// Statements for a private server, once its data is there.
     pub sql: Vec<String>,
     /// Where the value of each flag comes from, by its key.
-    pub origins: BTreeMap<String, Origin>,
-}
-
-/// Where a flag stands in the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The table, as errors call it.
-    pub entry: String,
-    /// Line in the file, counted from 1; `None` where it is the file as a whole.
-    pub line: Option<usize>,
+    pub origins: BTreeMap<String, String>,
 }
 
 struct Level {
     name: String,
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, String>,
     flags: Table,
     sql: Vec<String>,
 }
@@ -99,11 +90,10 @@ fn parse(text: &str) -> Result<StudyFile> {
     let compare: String = fields.optional("compare")?.unwrap_or_else(|| "response".to_owned());
     let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
     let profile = table_of("profile", fields.optional("profile")?)?;
-    let lines = Lines::of(text);
-    let factors = factors(fields.optional("factor")?, lines.as_ref())?;
+    let factors = factors(fields.optional("factor")?)?;
     fields.finish()?;
     check_flags("profile", &profile)?;
-    let all = origins("[profile]", &profile, lines.as_ref(), &["profile"]);
+    let all = origins("[profile]", &profile);
     Ok(StudyFile {
         file: String::new(),
         name,
@@ -117,11 +107,9 @@ fn parse(text: &str) -> Result<StudyFile> {
     })
 }
 
-/// Where each flag stands.
-fn origins(entry: &str, flags: &Table, lines: Option<&Lines<'_>>, path: &[&str]) -> BTreeMap<String, Origin> {
-    let line = |key: &str| lines?.at(&[path, &[key]].concat());
-    let origin = |key: &String| (key.clone(), Origin { entry: entry.to_owned(), line: line(key) });
-    flags.keys().map(origin).collect()
+/// By which table of the file each flag was given.
+fn origins(entry: &str, flags: &Table) -> BTreeMap<String, String> {
+    flags.keys().map(|key| (key.clone(), entry.to_owned())).collect()
 }
 
 /// Whether a folder can have this name.
@@ -144,22 +132,21 @@ fn twice<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names.find(|name| !seen.insert(*name))
 }
 
-fn factors(value: Option<Value>, lines: Option<&Lines<'_>>) -> Result<Vec<Factor>> {
+fn factors(value: Option<Value>) -> Result<Vec<Factor>> {
     let Some(Value::Array(values)) = value else {
         bail!(
             "study: `factor` is missing: say what is changed, as [[factor]] with a `name` and two [[factor.level]] or more"
         )
     };
     ensure!(!values.is_empty(), "study: `factor` is empty: say what is changed, as [[factor]] with a `name`");
-    let of = |(place, value)| factor(value, lines, place);
-    let found: Vec<Factor> = values.into_iter().enumerate().map(of).collect::<Result<_>>()?;
+    let found: Vec<Factor> = values.into_iter().map(factor).collect::<Result<_>>()?;
     match twice(found.iter().map(|factor| factor.name.as_str())) {
         Some(name) => bail!("factor {name:?}: there are two of that name"),
         None => Ok(found),
     }
 }
 
-fn factor(value: Value, lines: Option<&Lines<'_>>, place: usize) -> Result<Factor> {
+fn factor(value: Value) -> Result<Factor> {
     let mut fields = Fields::of("factor", value)?;
     let name: String = fields.required("name")?;
     fields.rename(format!("factor {name:?}"));
@@ -169,10 +156,7 @@ fn factor(value: Value, lines: Option<&Lines<'_>>, place: usize) -> Result<Facto
     let Some(Value::Array(values)) = values else {
         bail!("{entry}: `level` is missing: [[factor.level]] with a `name`")
     };
-    let of = |(own, value): (usize, Value)| {
-        level(&entry, value, lines, &["factor", &place.to_string(), "level", &own.to_string()])
-    };
-    let levels: Vec<Level> = values.into_iter().enumerate().map(of).collect::<Result<_>>()?;
+    let levels: Vec<Level> = values.into_iter().map(|value| level(&entry, value)).collect::<Result<_>>()?;
     ensure!(levels.len() > 1, "{entry}: one level changes nothing: give it another [[factor.level]]");
     if let Some(name) = twice(levels.iter().map(|level| level.name.as_str())) {
         bail!("{entry}: there are two levels {name:?}");
@@ -180,7 +164,7 @@ fn factor(value: Value, lines: Option<&Lines<'_>>, place: usize) -> Result<Facto
     Ok(Factor { name, levels })
 }
 
-fn level(factor: &str, value: Value, lines: Option<&Lines<'_>>, path: &[&str]) -> Result<Level> {
+fn level(factor: &str, value: Value) -> Result<Level> {
     let Value::Table(mut flags) = value else { bail!("{factor}: a level is a table") };
     let Some(Value::String(name)) = flags.remove("name") else {
         bail!("{factor}: a level has a `name`, a text")
@@ -203,7 +187,7 @@ fn level(factor: &str, value: Value, lines: Option<&Lines<'_>>, path: &[&str]) -
         "{entry}: a restart loses what `sql` sets by SET; use `set = \"NAME=VALUE\"`"
     );
     check_flags(&entry, &flags)?;
-    let origins = origins(&entry, &flags, lines, path);
+    let origins = origins(&entry, &flags);
     Ok(Level { name, flags, sql, origins })
 }
 
@@ -249,7 +233,7 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// Flags that hold for all levels, and where they stand.
-type Profile<'a> = (&'a Table, &'a BTreeMap<String, Origin>);
+type Profile<'a> = (&'a Table, &'a BTreeMap<String, String>);
 
 fn combinations(profile: Profile<'_>, factors: &[Factor]) -> Result<Vec<Combination>> {
     let levels = factors.iter().map(|factor| factor.levels.len());
@@ -342,9 +326,8 @@ mod tests {
         assert_eq!(last.arguments, ["--rate=70", "--set=a=1", "--set=b=2", "--no-reset"]);
         assert_eq!(last.sql, ["CREATE INDEX i ON item (i_title)"]);
         assert_eq!(last.levels["flush"], "lazily");
-        let origin = |key: &str| (last.origins[key].entry.as_str(), last.origins[key].line);
-        assert_eq!(origin("rate"), ("factor \"flush\", level \"lazily\"", Some(13)));
-        assert_eq!(origin("no-reset"), ("factor \"index\", level \"title\"", Some(21)));
+        assert_eq!(last.origins["rate"], "factor \"flush\", level \"lazily\"");
+        assert_eq!(last.origins["no-reset"], "factor \"index\", level \"title\"");
         assert_eq!((study.compare, study.margin.share()), (Figure::Response, 0.05));
     }
 

@@ -7,7 +7,7 @@ use crate::blocks::Blocks;
 use crate::input::{Identity, Opened};
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
-use crate::{HaulError, Progress, Step, input, keys};
+use crate::{HaulError, Progress, Step, input, keys, refused};
 use evenkeel_os::Stop;
 use std::collections::BTreeMap;
 use std::fs;
@@ -187,8 +187,9 @@ impl Job<'_> {
         let mut seen: BTreeMap<String, &Path> = BTreeMap::new();
         for input in &self.inputs {
             if let Some(first) = seen.insert(input::stem(input), input) {
-                let (first, second) = (first.to_owned(), input.to_owned());
-                return Err(HaulError::Alike { first, second, name: input::stem(input) });
+                let (first, second, name) = (first.display(), input.display(), input::stem(input));
+                let what = format!("{first} and {second} would both become {name}");
+                return Err(refused(what, "convert one of them into another folder").into());
             }
             output::keep_those_of_others(self.into, input)?;
         }

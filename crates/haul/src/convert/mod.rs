@@ -237,7 +237,7 @@ mod tests {
         let bench = Bench::new();
         bench.put("a", records(0..10));
         bench.put("a.gz", records(0..10));
-        assert!(matches!(bench.convert(), Err(HaulError::Alike { .. })));
+        assert!(matches!(bench.convert(), Err(HaulError::Refused(_))));
         fs::remove_file(bench.home.path().join("in/a.gz")).unwrap();
         let out = bench.home.path().join("out");
         let hidden = fs::File::create(out.join(".a.csv.part")).unwrap();

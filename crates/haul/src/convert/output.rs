@@ -6,7 +6,7 @@ use super::pool::Sink;
 use crate::input::{Identity, changed_ns};
 use crate::keys::Seen;
 use crate::layout::LayoutFile;
-use crate::{HaulError, input};
+use crate::{HaulError, input, refused};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -78,9 +78,14 @@ pub(super) fn keep_those_of_others(into: &Path, input: &Path) -> Result<(), Haul
     let Some(known) = known.filter(|known| known.input != input) else { return Ok(()) };
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_same = real(&known.input) == real(input) || known.identity == Identity::of(input);
-    let refused =
-        || HaulError::Taken { into: into.to_owned(), known: known.input.clone(), input: input.to_owned() };
-    if is_same { Ok(()) } else { Err(refused()) }
+    if is_same {
+        return Ok(());
+    }
+    let (into, known, input) = (into.display(), known.input.display(), input.display());
+    let what = format!("{into} holds the output of {known}; the output of {input} would overwrite it");
+    let hint =
+        "take a folder of its own for each folder of inputs; or move NAME.done and the outputs of NAME away";
+    Err(refused(what, hint).into())
 }
 
 impl Output {

@@ -81,7 +81,7 @@ impl Link {
     pub fn flush(&mut self) -> io::Result<()> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         while tls.wants_write() {
-            tls.write_tls(&mut Raw(&self.socket))?;
+            tls.write_tls(&mut &self.socket)?;
         }
         Ok(())
     }
@@ -135,18 +135,5 @@ struct Stamped<'a> {
 impl Read for Stamped<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         received(self.socket, self.stamps, self.age, buffer)
-    }
-}
-
-/// The socket as what rustls writes to.
-struct Raw<'a>(&'a Socket);
-
-impl Write for Raw<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.send(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

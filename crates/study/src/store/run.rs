@@ -238,49 +238,31 @@ impl TimesRecord {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-struct InFile {
-    count: u64,
-    mean_ms: Option<f64>,
-    p50_ms: Option<f64>,
-    p90_ms: Option<f64>,
-    p95_ms: Option<f64>,
-    p99_ms: Option<f64>,
-    p999_ms: Option<f64>,
-    max_ms: Option<f64>,
+/// The times as they stand in a file.
+macro_rules! in_file {
+    ($($time:ident),*) => {
+        #[derive(Serialize, Deserialize)]
+        struct InFile {
+            count: u64,
+            $($time: Option<f64>),*
+        }
+
+        impl From<TimesRecord> for InFile {
+            fn from(times: TimesRecord) -> Self {
+                let of = |time| (times.count > 0).then_some(time);
+                Self { count: times.count, $($time: of(times.$time)),* }
+            }
+        }
+
+        impl From<InFile> for TimesRecord {
+            fn from(file: InFile) -> Self {
+                Self { count: file.count, $($time: file.$time.unwrap_or_default()),* }
+            }
+        }
+    };
 }
 
-impl From<TimesRecord> for InFile {
-    fn from(times: TimesRecord) -> Self {
-        let of = |value| (times.count > 0).then_some(value);
-        Self {
-            count: times.count,
-            mean_ms: of(times.mean_ms),
-            p50_ms: of(times.p50_ms),
-            p90_ms: of(times.p90_ms),
-            p95_ms: of(times.p95_ms),
-            p99_ms: of(times.p99_ms),
-            p999_ms: of(times.p999_ms),
-            max_ms: of(times.max_ms),
-        }
-    }
-}
-
-impl From<InFile> for TimesRecord {
-    fn from(file: InFile) -> Self {
-        let of = |value: Option<f64>| value.unwrap_or_default();
-        Self {
-            count: file.count,
-            mean_ms: of(file.mean_ms),
-            p50_ms: of(file.p50_ms),
-            p90_ms: of(file.p90_ms),
-            p95_ms: of(file.p95_ms),
-            p99_ms: of(file.p99_ms),
-            p999_ms: of(file.p999_ms),
-            max_ms: of(file.max_ms),
-        }
-    }
-}
+in_file!(mean_ms, p50_ms, p90_ms, p95_ms, p99_ms, p999_ms, max_ms);
 
 #[cfg(test)]
 mod tests {

@@ -1,20 +1,20 @@
 //! `evenkeel cdr audit`.
 
-use super::convert::{DuplicatesWord, Shown, counted};
+use super::convert::{DUPLICATES, Shown, counted, one_of, view};
 use super::server;
-use crate::command::{Session, mode};
+use crate::command::Session;
 use crate::failure::{FINDING, WithHint};
-use crate::progress::{Mode, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
+use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::input::list;
 use evenkeel_haul::layout;
 use evenkeel_haul::layout::LayoutFile;
 use evenkeel_os::clock::Clock;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -50,8 +50,8 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     pub rejects: Option<PathBuf>,
     /// What happened to a record whose key came before
-    #[arg(long, value_name = "WHAT", default_value = "refuse")]
-    pub duplicates: DuplicatesWord,
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
+    pub duplicates: Duplicates,
     /// Folder of `evenkeel cdr export`: check its files, and compare the tables with them
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "rejects"])]
     pub export: Option<PathBuf>,
@@ -75,25 +75,20 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         target: &target,
         tables: args.tables.clone(),
         rejects: args.rejects.clone(),
-        duplicates: args.duplicates.into(),
+        duplicates: args.duplicates,
         after: None,
         names: names(args.json),
         scratch: &std::env::temp_dir(),
         stop: &session.stop,
     };
-    let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
-    let (shown, clock) = (Mutex::new(Shown::new(view)), Clock::start());
-    let mut report =
-        audit.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress))?;
+    let (shown, clock) = (Shown::new(view(session, args.json)), Clock::start());
+    let mut report = audit.run(&|progress| shown.tell(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
     if has_too_few_files(&report) && !args.json {
         report.findings.retain(|finding| finding.kind != Kind::Foreign);
     }
-    match args.json {
-        true => out::line(json(&report, took_s)?)?,
-        false => out::write(&text(&report, took_s))?,
-    }
+    out::answer(args.json, &json(&report, took_s)?, || out::write(&text(&report, took_s)))?;
     Ok(if report.total() > 0 { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
@@ -113,10 +108,10 @@ fn record_type(args: &Args, file: &LayoutFile) -> Result<usize> {
     place.ok_or_else(missing).hint(format!("there are {}", names.join(", ")))
 }
 
-fn json(report: &Report, took_s: f64) -> Result<String> {
+fn json(report: &Report, took_s: f64) -> Result<Value> {
     let mut value = serde_json::to_value(report)?;
     value["took_s"] = took_s.into();
-    Ok(serde_json::to_string_pretty(&value)?)
+    Ok(value)
 }
 
 /// Each finding that has a name, and what they are together.

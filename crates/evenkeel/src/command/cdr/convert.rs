@@ -5,14 +5,17 @@ use crate::failure::{FINDING, WithHint};
 use crate::progress::{Mode, ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use evenkeel_core::Nanos;
 use evenkeel_haul::convert::{Done, Duplicates, Job, Tally};
 use evenkeel_haul::input::list;
 use evenkeel_haul::{Progress, Step, layout};
 use evenkeel_os::clock::Clock;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -56,8 +59,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     pub into: PathBuf,
     /// What happens to a record whose key came before in this call
-    #[arg(long, value_name = "WHAT", default_value = "refuse")]
-    pub duplicates: DuplicatesWord,
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
+    pub duplicates: Duplicates,
     /// Exit code 1 if more records are refused
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
     pub max_rejects: u64,
@@ -66,39 +69,39 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum DuplicatesWord {
-    /// It becomes a reject, which names the first one
-    Refuse,
-    /// It is kept
-    Keep,
-}
+/// What a word on the command line stands for, and what its help says.
+pub(super) type Words<T> = [(&'static str, T, &'static str)];
 
-impl From<DuplicatesWord> for Duplicates {
-    fn from(word: DuplicatesWord) -> Self {
-        match word {
-            DuplicatesWord::Refuse => Self::Refuse,
-            DuplicatesWord::Keep => Self::Keep,
-        }
-    }
+pub(super) const DUPLICATES: &Words<Duplicates> = &[
+    ("refuse", Duplicates::Refuse, "It becomes a reject, which names the first one"),
+    ("keep", Duplicates::Keep, "It is kept"),
+];
+
+/// Takes one of these words.
+pub(super) fn one_of<T: Copy + Send + Sync>(known: &'static Words<T>) -> impl TypedValueParser<Value = T> {
+    let values = known.iter().map(|(word, _, help)| PossibleValue::new(*word).help(*help));
+    let meant = |chosen: String| known.iter().find(|(word, ..)| *word == chosen).map(|(_, value, _)| *value);
+    PossibleValuesParser::new(values).try_map(move |chosen| meant(chosen).ok_or("no such word"))
 }
 
 /// Converts the files and prints what became of their records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let file = layout::read(&args.layout).hint("evenkeel cdr convert --help shows a layout")?;
     let inputs = files(&args.inputs)?;
-    let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
-    let mut shown = Shown::new(view);
-    let duplicates = Duplicates::from(args.duplicates);
-    let job = Job { file: &file, inputs, into: &args.into, duplicates, stop: &session.stop };
+    let shown = Shown::new(view(session, args.json));
+    let Args { into, duplicates, .. } = args;
+    let job = Job { file: &file, inputs, into, duplicates: *duplicates, stop: &session.stop };
     let done = job.run(&mut |progress| shown.tell(progress))?;
     drop(shown);
     let tally = sum(&done);
-    out::write(&match args.json {
-        true => serde_json::to_string_pretty(&serde_json::json!({ "all": tally, "inputs": done }))? + "\n",
-        false => text(&tally, &done),
-    })?;
+    let value = json!({ "all": tally, "inputs": done });
+    out::answer(args.json, &value, || out::write(&text(&tally, &done)))?;
     Ok(if tally.rejects > args.max_rejects { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}
+
+/// What goes on, as lines where the result is for programs.
+pub(super) fn view(session: &Session, json: bool) -> View {
+    View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) })
 }
 
 /// The files that are named. A rerun reads them again, which no pipe allows.
@@ -167,8 +170,12 @@ pub(super) fn counted(number: u64, noun: &str) -> String {
 
 /// Shows the progress of work on call records.
 pub(super) struct Shown {
-    view: View,
     clock: Clock,
+    state: Mutex<State>,
+}
+
+struct State {
+    view: View,
     step: &'static str,
     /// When the step began, and what had been read by then.
     since: (Nanos, u64),
@@ -177,11 +184,12 @@ pub(super) struct Shown {
 
 impl Shown {
     pub fn new(view: View) -> Self {
-        Self { view, clock: Clock::start(), step: "", since: (Nanos::ZERO, 0), last: Nanos::ZERO }
+        let state = State { view, step: "", since: (Nanos::ZERO, 0), last: Nanos::ZERO };
+        Self { clock: Clock::start(), state: Mutex::new(state) }
     }
 
     /// Shows how far it is, if the last time is a while ago.
-    pub fn tell(&mut self, progress: &Progress) {
+    pub fn tell(&self, progress: &Progress) {
         let Progress { read, total, records, rejects, .. } = *progress;
         let step = match progress.step {
             Step::Keys => "looking for duplicates",
@@ -193,17 +201,17 @@ impl Shown {
             Step::Naming => "naming what was found",
             Step::Export => "exporting",
         };
-        let now = self.clock.now();
-        if self.step != step {
-            (self.step, self.since) = (step, (now, read));
-        } else if now < self.last + EVERY {
+        let (now, mut state) = (self.clock.now(), self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        if state.step != step {
+            (state.step, state.since) = (step, (now, read));
+        } else if now < state.last + EVERY {
             return;
         }
-        self.last = now;
-        let (since, before) = self.since;
+        state.last = now;
+        let (since, before) = state.since;
         let bytes_per_s = read.saturating_sub(before) as f64 / (now - since).as_secs_f64().max(1e-3);
         let left = total.map(|total| total.saturating_sub(read) as f64 / bytes_per_s);
-        self.view.show(&ProgressEvent::Converting {
+        state.view.show(&ProgressEvent::Converting {
             step: step.to_owned(),
             bytes: read,
             bytes_total: total,

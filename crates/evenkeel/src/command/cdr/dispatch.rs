@@ -65,10 +65,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut shown = Shown::new(View::new(mode(session, args.json)));
     let done = dispatch(&mut control, &job, &mut |progress| shown.show(progress))?;
     drop(shown);
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&done)?)?,
-        false => out::write(&text(&job, &done))?,
-    }
+    out::answer(args.json, &done, || out::write(&text(&job, &done)))?;
     let refused = done.days.iter().any(|day| day.refused.is_some());
     let lost = done.audit.as_ref().is_some_and(|audit| !audit.same);
     Ok(if refused || lost { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })

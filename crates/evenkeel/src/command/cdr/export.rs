@@ -1,18 +1,17 @@
 //! `evenkeel cdr export`, its check, and loading the files again.
 
-use super::convert::Shown;
+use super::convert::{Shown, view};
 use super::server;
-use crate::command::{Session, mode};
+use crate::command::Session;
 use crate::failure::{FINDING, WithHint};
-use crate::progress::{Mode, ProgressEvent, View};
+use crate::progress::ProgressEvent;
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::export::{Export, Exported, Fault, Import, Manifest, compare, verify};
 use evenkeel_os::clock::Clock;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -57,21 +56,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         connections: args.connections.into(),
         stop: &session.stop,
     };
-    let (shown, clock) = (Mutex::new(Shown::new(view(session, args.json))), Clock::start());
-    let done = export.run(&|progress| shown.lock().unwrap_or_else(PoisonError::into_inner).tell(progress))?;
+    let (shown, clock) = (Shown::new(view(session, args.json)), Clock::start());
+    let done = export.run(&|progress| shown.tell(progress))?;
     drop(shown);
     let took_s = clock.now().as_secs_f64();
-    match args.json {
-        true => {
-            out::line(serde_json::to_string_pretty(&json!({ "manifest": done, "took_s": took_s }))?)?;
-        }
-        false => out::write(&text(&done, took_s))?,
-    }
+    let value = json!({ "manifest": done, "took_s": took_s });
+    out::answer(args.json, &value, || out::write(&text(&done, took_s)))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn view(session: &Session, json: bool) -> View {
-    View::new(if json && !session.quiet { Mode::Lines } else { mode(session, false) })
 }
 
 fn text(done: &Manifest, took_s: f64) -> String {
@@ -130,18 +121,15 @@ pub(super) fn check(
         text =
             format!("{rows} rows of {tables} are in the files, and in the tables, as they were exported\n");
     }
-    ended(json.then_some(found), &text, &faults)
+    ended(json, &found, &text, &faults)
 }
 
 fn in_words(faults: &[Fault]) -> String {
     faults.iter().map(|fault| format!("{}: {}\n", fault.of, fault.what)).collect()
 }
 
-fn ended(json: Option<serde_json::Value>, text: &str, faults: &[Fault]) -> Result<ExitCode> {
-    match json {
-        Some(found) => out::line(serde_json::to_string_pretty(&found)?)?,
-        None => out::write(text)?,
-    }
+fn ended(json: bool, found: &Value, text: &str, faults: &[Fault]) -> Result<ExitCode> {
+    out::answer(json, found, || out::write(text))?;
     Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
@@ -188,5 +176,5 @@ pub(super) fn load(
     };
     text.push_str(&format!("{compared}; {}\n", format::seconds(took_s)));
     let found = json!({ "tables": loaded, "took_s": took_s });
-    ended(json.then_some(found), &text, &faults)
+    ended(json, &found, &text, &faults)
 }

@@ -1,18 +1,18 @@
 //! `evenkeel cdr load`.
 
-use super::convert::{Shown, counted};
+use super::convert::{DUPLICATES, Shown, Words, counted, one_of};
 use super::layout::Audited;
 use super::server;
-use crate::command::{Session, mode};
+use crate::command::Session;
 use crate::config::units;
 use crate::failure::{FINDING, Stopped, WithHint};
 use crate::out;
-use crate::progress::{Mode, View};
 use anyhow::{Result, anyhow, bail};
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::layout;
 use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
 use evenkeel_haul::table::{Engine, Table};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicU64;
@@ -60,11 +60,11 @@ pub struct Args {
     #[command(flatten)]
     pub table: server::Flags,
     /// Engine of a table that is made
-    #[arg(long, value_name = "ENGINE", default_value = "innodb")]
-    pub engine: EngineWord,
+    #[arg(long, value_name = "ENGINE", default_value = "innodb", value_parser = one_of(ENGINES))]
+    pub engine: Engine,
     /// When further indexes are made: before or after the rows
-    #[arg(long = "indexes", value_name = "WHEN", default_value = "before")]
-    pub when: IndexesWord,
+    #[arg(long = "indexes", value_name = "WHEN", default_value = "before", value_parser = one_of(INDEXES))]
+    pub when: Indexes,
     /// Connections that send rows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=32))]
     pub connections: u8,
@@ -72,14 +72,14 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = part_bytes)]
     pub transaction: u64,
     /// What happens to a record that the server changes or refuses
-    #[arg(long, value_name = "WHAT", default_value = "end")]
-    pub warnings: WarningsWord,
+    #[arg(long, value_name = "WHAT", default_value = "end", value_parser = one_of(WARNINGS))]
+    pub warnings: Warnings,
     /// File for the rejects [default: TABLE.rejects]
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
     /// What happens to a record whose key came before in this call
-    #[arg(long, value_name = "WHAT", default_value = "refuse")]
-    pub duplicates: super::convert::DuplicatesWord,
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
+    pub duplicates: Duplicates,
     /// Do not compare the files with the tables at the end
     #[arg(long)]
     pub no_audit: bool,
@@ -97,52 +97,17 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum EngineWord {
-    /// With transactions: a load that was cut continues
-    #[value(name = "innodb")]
-    InnoDb,
-    /// Without; not safe in a crash, and not for `cdr dispatch`
-    #[value(name = "myisam")]
-    MyIsam,
-    /// Without, as TRANSACTIONAL=0
-    Aria,
-}
-
-impl From<EngineWord> for Engine {
-    fn from(word: EngineWord) -> Self {
-        match word {
-            EngineWord::InnoDb => Self::InnoDb,
-            EngineWord::MyIsam => Self::MyIsam,
-            EngineWord::Aria => Self::Aria,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum IndexesWord {
-    /// With the table
-    Before,
-    /// Once the rows are in
-    After,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum WarningsWord {
-    /// The load stops; nothing of its transaction is stored
-    End,
-    /// It becomes a reject; a record that a CHECK refuses ends the load
-    Reject,
-}
-
-impl From<WarningsWord> for Warnings {
-    fn from(word: WarningsWord) -> Self {
-        match word {
-            WarningsWord::End => Self::End,
-            WarningsWord::Reject => Self::Reject,
-        }
-    }
-}
+const ENGINES: &Words<Engine> = &[
+    ("innodb", Engine::InnoDb, "With transactions: a load that was cut continues"),
+    ("myisam", Engine::MyIsam, "Without; not safe in a crash, and not for `cdr dispatch`"),
+    ("aria", Engine::Aria, "Without, as TRANSACTIONAL=0"),
+];
+const INDEXES: &Words<Indexes> =
+    &[("before", Indexes::Before, "With the table"), ("after", Indexes::After, "Once the rows are in")];
+pub(super) const WARNINGS: &Words<Warnings> = &[
+    ("end", Warnings::End, "The load stops; nothing of its transaction is stored"),
+    ("reject", Warnings::Reject, "It becomes a reject; a record that a CHECK refuses ends the load"),
+];
 
 /// Loads what is not in yet, and prints what became of the records.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
@@ -159,7 +124,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let path = args.layout.as_deref().unwrap_or(Path::new(""));
     let file = layout::read(path).hint("evenkeel cdr convert --help shows a layout")?;
-    let tables = args.table.tables(&file, args.engine.into())?;
+    let tables = args.table.tables(&file, args.engine)?;
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
         return print(&tables, args);
     };
@@ -170,9 +135,8 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let rejects =
         args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
     expect_folder(&rejects)?;
-    let view = View::new(if args.json && !session.quiet { Mode::Lines } else { mode(session, false) });
-    let mut shown = Shown::new(view);
-    let duplicates = Duplicates::from(args.duplicates);
+    let shown = Shown::new(super::convert::view(session, args.json));
+    let duplicates = args.duplicates;
     let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     let sent = AtomicU64::new(0);
     let job = Job {
@@ -217,10 +181,9 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
 fn ended(args: &Args, loaded: &Loaded, check: &Check<'_>, shown: Shown) -> Result<ExitCode> {
     let is_wanted = !args.no_audit && loaded.wants_audit();
     let audited = is_wanted.then(|| Audited::of(check, loaded, shown)).transpose()?;
-    match args.json {
-        true => out::line(json(loaded, audited.as_ref())?)?,
-        false => audited.as_ref().map_or(Ok(()), |audited| out::write(&audited.text()))?,
-    }
+    let value = json(loaded, audited.as_ref())?;
+    let text = audited.as_ref().map_or_else(String::new, Audited::text);
+    out::answer(args.json, &value, || out::write(&text))?;
     if audited.is_some() {
         check.note(loaded)?;
     }
@@ -241,8 +204,8 @@ fn expect_folder(rejects: &Path) -> Result<()> {
 fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {
     for table in tables {
         let (create, later) = match args.when {
-            IndexesWord::Before => (table.create_sql(), None),
-            IndexesWord::After => (table.create_bare_sql(), table.add_indexes_sql()),
+            Indexes::Before => (table.create_sql(), None),
+            Indexes::After => (table.create_bare_sql(), table.add_indexes_sql()),
         };
         out::line(format!("{create};"))?;
         later.map_or(Ok(()), |sql| out::line(format!("-- once the rows are in:\n{sql};")))?;
@@ -261,18 +224,18 @@ pub(super) fn part_bytes(text: &str) -> Result<u64> {
 fn options(args: &Args) -> Options {
     Options {
         connections: args.connections.into(),
-        indexes: if matches!(args.when, IndexesWord::Before) { Indexes::Before } else { Indexes::After },
+        indexes: args.when,
         part_bytes: args.transaction,
-        warnings: args.warnings.into(),
+        warnings: args.warnings,
         again: args.again,
     }
 }
 
 /// What became of the records, and what the audit found.
-fn json(loaded: &Loaded, audited: Option<&Audited>) -> Result<String> {
+fn json(loaded: &Loaded, audited: Option<&Audited>) -> Result<Value> {
     let mut value = serde_json::to_value(loaded)?;
-    value["audit"] = audited.map_or(Ok(serde_json::Value::Null), Audited::json)?;
-    Ok(serde_json::to_string_pretty(&value)?)
+    value["audit"] = audited.map(Audited::json).into();
+    Ok(value)
 }
 
 /// What became of the records, in words.

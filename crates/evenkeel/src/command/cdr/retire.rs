@@ -58,10 +58,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut shown = Shown::new(View::new(mode(session, args.json)));
     let retired = retire(&mut control, &job, &mut |progress| shown.show(progress))?;
     drop(shown);
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&retired)?)?,
-        false => out::write(&text(&retired))?,
-    }
+    out::answer(args.json, &retired, || out::write(&text(&retired)))?;
     Ok(if retired.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 

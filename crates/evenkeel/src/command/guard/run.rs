@@ -66,15 +66,8 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
 
 /// The addresses with the ports that the system chose where port 0 was asked for.
 fn listening(asked: &[Address], ports: &[u16]) -> String {
-    let mut ports = ports.iter();
-    let told = asked.iter().map(|address| match address {
-        Address::Tcp { host, port } => {
-            let port = *ports.next().unwrap_or(port);
-            Address::Tcp { host: host.clone(), port }.to_string()
-        }
-        Address::Unix(path) => path.display().to_string(),
-    });
-    told.collect::<Vec<_>>().join(", ")
+    let told = Address::with_ports(asked, ports);
+    told.iter().map(Address::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {

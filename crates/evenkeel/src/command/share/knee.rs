@@ -44,10 +44,8 @@ pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
         .hint("measure for longer: --duration")?;
     let caveats = caveats(&storage, &swept, plan.block);
     let measured = Measurement { plan: &plan, sweep: &swept, judgment: &judgment, caveats: &caveats };
-    match args.json {
-        true => out::line(serde_json::to_string_pretty(&json(&measured, args.as_json(&storage)))?)?,
-        false => out::painted(&text(&measured, crate::command::look()))?,
-    }
+    let value = json(&measured, args.as_json(&storage));
+    out::answer(args.json, &value, || out::painted(&text(&measured, crate::command::look())))?;
     Ok(exit_code(&judgment))
 }
 
@@ -86,13 +84,9 @@ fn run_costs(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
     };
     drop(view);
     let caveats = storage_caveats(&storage);
-    match args.json {
-        true => {
-            let value = costs::json(&found, &plan, &caveats, args.as_json(&storage))?;
-            out::line(serde_json::to_string_pretty(&value)?)?;
-        }
-        false => out::painted(&costs::text(&found, &plan, &caveats, crate::command::look())?)?,
-    }
+    let value = costs::json(&found, &plan, &caveats, args.as_json(&storage))?;
+    let text = costs::text(&found, &plan, &caveats, crate::command::look())?;
+    out::answer(args.json, &value, || out::painted(&text))?;
     let (_, error) = found.tables()?;
     let is_known = error <= std::f64::consts::SQRT_2 * plan.error;
     Ok(if is_known { ExitCode::SUCCESS } else { ExitCode::from(NOT_VALID) })

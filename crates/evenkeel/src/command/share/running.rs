@@ -81,7 +81,7 @@ impl Running {
     /// Where clients find the disks, with the ports that the system chose.
     fn log_where(&self, config: &ShareConfig, places: &[ListenAddress]) {
         warn_of_open(config, places);
-        let nbd = with_ports(places, self.engine.ports());
+        let nbd = Address::with_ports(places.iter().map(|place| &place.address), self.engine.ports());
         let nbd = nbd.iter().map(Address::to_string).collect::<Vec<_>>().join(", ");
         let files: Vec<String> = self.fuse.iter().map(|front| front.file().display().to_string()).collect();
         let fields = json!({
@@ -262,18 +262,6 @@ fn tls(config: &ShareConfig) -> Result<Option<Arc<ServerConfig>>> {
     tls.context("TLS for clients of the disks").map(Some)
 }
 
-/// The same, with the ports that the system chose.
-fn with_ports(places: &[ListenAddress], ports: &[u16]) -> Vec<Address> {
-    let mut ports = ports.iter();
-    let found = |place: &ListenAddress| match &place.address {
-        Address::Tcp { host, port } => {
-            Address::Tcp { host: host.clone(), port: *ports.next().unwrap_or(port) }
-        }
-        local @ Address::Unix(_) => local.clone(),
-    };
-    places.iter().map(found).collect()
-}
-
 /// Those at which every machine that can reach this one may write to the disks: addresses that stand for all of this
 /// machine's, without TLS that asks for a certificate.
 fn open_to_all(config: &ShareConfig, places: &[ListenAddress]) -> Vec<String> {
@@ -321,7 +309,9 @@ mod tests {
         assert_eq!(open_to_all(&config, &places), ["[::]:10811", "0.0.0.0:10810"]);
         config.tls.clients = Some("/ca.pem".into());
         assert!(open_to_all(&config, &places).is_empty());
-        let ports: Vec<String> = with_ports(&places, &[1, 2, 3]).iter().map(ToString::to_string).collect();
+        let asked = places.iter().map(|place| &place.address);
+        let ports: Vec<String> =
+            Address::with_ports(asked, &[1, 2, 3]).iter().map(ToString::to_string).collect();
         assert_eq!(ports, ["127.0.0.1:1", "[::]:2", "/run/b.sock", "0.0.0.0:3"]);
     }
 }

@@ -3,7 +3,7 @@
 use super::kept::{FILE, Kept};
 use super::keys::{Args, meant, named};
 use crate::command::Session;
-use crate::config::study::{Combination, Origin, StudyFile};
+use crate::config::study::{Combination, StudyFile};
 use crate::config::{masked, study};
 use crate::failure::WithHint;
 use crate::profile::flags::Args as ProfileArgs;
@@ -144,7 +144,7 @@ fn refused(file: &str, combination: &Combination, error: &clap::Error) -> anyhow
         ErrorKind::UnknownArgument => format!("unknown key `{key}`{}", meant(error)),
         _ => format!("`{key}`: {first}"),
     };
-    anyhow!("{}: {what}", entry_at(file, origin))
+    anyhow!("{file}: {origin}: {what}")
 }
 
 /// What a profile says of the value of a flag, with the key that it came from.
@@ -152,14 +152,9 @@ fn of_flag(file: &str, combination: &Combination, error: anyhow::Error) -> anyho
     let text = failure::line(&error);
     let names = |word: &str| combination.origins.get_key_value(word.strip_prefix("--")?);
     match text.split([' ', ':', ',']).find_map(names) {
-        Some((key, origin)) => error.context(format!("{}: `{key}`", entry_at(file, origin))),
+        Some((key, origin)) => error.context(format!("{file}: {origin}: `{key}`")),
         None => error.context(format!("reading the level {}", combination.label)),
     }
-}
-
-fn entry_at(file: &str, origin: &Origin) -> String {
-    let line = origin.line.map_or_else(String::new, |line| format!(":{line}"));
-    format!("{file}{line}: {}", origin.entry)
 }
 
 /// The files of the user's that levels ask, as they are named.

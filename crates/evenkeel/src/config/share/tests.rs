@@ -35,7 +35,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_fil
     for (text, expected) in [
         (SHORT.replace("backing", "baking"), "is `baking` meant to be it?"),
         (format!("{SHORT}share = 0"), "`share` must be between"),
-        (more("[[disk]]\nname = 'log'\nbacking = 'x'\nshare = 0"), ":9: disk `log`: `share` must be between"),
+        (more("[[disk]]\nname = 'log'\nbacking = 'x'\nshare = 0"), ": disk `log`: `share` must be between"),
         (format!("{SHORT}[[disk]]\nname = 'data'\nbacking = 'x'"), "two disks are called `data`"),
         (SHORT.replace("'data'", "'a/b'"), "no slash"),
         (format!("{SHORT}[window]\nlatency = '1h'"), "`latency` must be between"),

@@ -131,25 +131,6 @@ pub(super) struct Stream {
     tls: Option<Box<ServerConnection>>,
 }
 
-/// A socket as rustls takes it.
-struct Wire<'a>(&'a Socket);
-
-impl Read for Wire<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.0.receive(bytes)
-    }
-}
-
-impl Write for Wire<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.send_parts(&[IoSlice::new(bytes)])
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Stream {
     pub fn new(socket: Socket) -> Self {
         Self { socket, tls: None }
@@ -197,10 +178,10 @@ impl Stream {
                 read => return read,
             }
             // The next look at what came finds the end of the socket.
-            tls.read_tls(&mut Wire(&self.socket))?;
+            tls.read_tls(&mut &self.socket)?;
             if let Err(error) = tls.process_new_packets() {
                 // The client gets the reason, if it still listens.
-                let _ = tls.write_tls(&mut Wire(&self.socket));
+                let _ = tls.write_tls(&mut &self.socket);
                 return Err(io::Error::other(error));
             }
         }
@@ -210,7 +191,7 @@ impl Stream {
     pub fn send_parts(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return self.socket.send_parts(parts) };
         while tls.wants_write() {
-            tls.write_tls(&mut Wire(&self.socket))?;
+            tls.write_tls(&mut &self.socket)?;
         }
         let taken = tls.writer().write_vectored(parts)?;
         if taken == 0 {
@@ -226,7 +207,7 @@ impl Stream {
     pub fn flush(&mut self) -> io::Result<()> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         while tls.wants_write() {
-            tls.write_tls(&mut Wire(&self.socket))?;
+            tls.write_tls(&mut &self.socket)?;
         }
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! Flags of `evenkeel cdr watch`.
 
-use super::super::convert::DuplicatesWord;
-use super::super::load::{WarningsWord, part_bytes};
+use super::super::convert::{DUPLICATES, one_of};
+use super::super::load::{WARNINGS, part_bytes};
 use super::super::server;
+use evenkeel_haul::convert::Duplicates;
+use evenkeel_haul::load::Warnings;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -84,11 +86,11 @@ pub struct JobFlags {
     #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = part_bytes)]
     pub transaction: u64,
     /// What happens to a record that the server changes or refuses
-    #[arg(long, value_name = "WHAT", default_value = "end")]
-    pub warnings: WarningsWord,
+    #[arg(long, value_name = "WHAT", default_value = "end", value_parser = one_of(WARNINGS))]
+    pub warnings: Warnings,
     /// What happens to a record whose key came before in its file
-    #[arg(long, value_name = "WHAT", default_value = "refuse")]
-    pub duplicates: DuplicatesWord,
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
+    pub duplicates: Duplicates,
     /// Do not compare each file with its table after the load
     #[arg(long)]
     pub no_audit: bool,

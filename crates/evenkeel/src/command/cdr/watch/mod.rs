@@ -14,7 +14,7 @@ use crate::progress::{Mode, View};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_haul::dispatch::{NamePattern, Retire};
 use evenkeel_haul::layout::LayoutFile;
-use evenkeel_haul::load::{Indexes, Options, Warnings};
+use evenkeel_haul::load::{Indexes, Options};
 use evenkeel_haul::table::Engine;
 use evenkeel_haul::watch::{Chain, Folder};
 use evenkeel_haul::{dispatch, layout};
@@ -72,12 +72,12 @@ fn chain<'a>(
         file,
         target,
         rejects: args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejected", table.name))),
-        duplicates: flags.duplicates.into(),
+        duplicates: flags.duplicates,
         options: Options {
             connections: 1,
             indexes: Indexes::Before,
             part_bytes: flags.transaction,
-            warnings: Warnings::from(flags.warnings),
+            warnings: flags.warnings,
             again: false,
         },
         audit: !flags.no_audit,
