@@ -130,6 +130,8 @@ impl Sequence {
         let made: usize = rates.iter().map(|rate| rate.runs).sum();
         let objective = responses.objective.and_then(|ends| self.of_objective(&answer, ends));
         let first = if responses.objective.is_some() { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
+        // Where no rate was refused, those of a further one.
+        let first = if failed.is_some() { first } else { first + RUNS_MIN };
         // An undecided rate comes before the curve, whose rates are shares of a bound that it may raise.
         let is_open = |rate: &Rate| {
             rate.fate == Fate::Undecided
@@ -206,6 +208,7 @@ impl Sequence {
             // At a higher rate fewer runs tell.
             Fate::Undecided if highest.runs < RUNS_MIN => Step::Run(highest.rate),
             _ if highest.rate >= self.rate_max => Step::Exhausted,
+            Fate::Undecided => Step::Run(round(highest.rate * STRIDE_UP).min(self.rate_max)),
             _ => Step::Run(round(highest.rate * STRIDE).min(self.rate_max)),
         }
     }

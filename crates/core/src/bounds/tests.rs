@@ -306,6 +306,7 @@ fn the_curve_begins_although_no_rate_was_refused() {
     let above = next(&runs, &Responses::default());
     assert!(above > 250.0, "three runs of an undecided rate are enough: {above}");
     runs.extend(mixed(above));
+    runs.extend(mixed(2.0 * above));
     assert!(Answer::of(&runs).carried.at_most.is_none());
     let curve = next(&runs, &Responses::default());
     assert!(curve < 120.0, "{curve}");
