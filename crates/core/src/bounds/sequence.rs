@@ -20,6 +20,8 @@ pub const RATES_FIRST: usize = 2;
 /// Shares of the saturation that a search found, to begin with: one that is carried for sure, although the search is rough, and one
 /// of overload.
 const FIRST: [f64; RATES_FIRST] = [0.65, 1.3];
+/// The lower one where the search was gentle: its runs are so short that they settle above what the server carries.
+const FIRST_GENTLE: f64 = 0.45;
 
 /// Overload is so many times the highest rate that was carried, with what neighbours took handed back.
 const ABOVE: f64 = 1.25;
@@ -97,8 +99,9 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    pub fn first(&self, saturation: f64) -> Vec<f64> {
-        FIRST.iter().map(|share| round(share * saturation).clamp(self.rate_min, self.rate_max)).collect()
+    pub fn first(&self, saturation: f64, is_gentle: bool) -> Vec<f64> {
+        let shares = if is_gentle { [FIRST_GENTLE, FIRST[1]] } else { FIRST };
+        shares.iter().map(|share| round(share * saturation).clamp(self.rate_min, self.rate_max)).collect()
     }
 
     /// The rate of the next run of the opening, of the rates to begin with: so many runs of each as make it certain, by turns, so

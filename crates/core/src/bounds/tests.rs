@@ -216,7 +216,8 @@ fn a_server_slower_than_a_run_can_tell_is_said_to_be_so() {
     assert_eq!(sequence.next(&runs, &Responses::default()), Some(Step::Run(10.0)));
     runs.extend(three(behind(10.0, 5.0)));
     assert_eq!(sequence.next(&runs, &Responses::default()), Some(Step::TooFewArrivals));
-    assert_eq!(sequence.first(2.0), [10.0, 10.0]);
+    assert_eq!(sequence.first(2.0, false), [10.0, 10.0]);
+    assert_eq!(sequence.first(1_000.0, true), [450.0, 1_300.0]);
 }
 
 #[test]

@@ -224,7 +224,7 @@ impl TryPlan {
         let sequence = Sequence { wanted: self.wanted, rate_min: 0.0, rate_max: RATE_MAX };
         let saturation = self.saturation(seed.child("search"))?;
         let mut runs: Vec<RunAt> = Vec::new();
-        let first = sequence.first(saturation);
+        let first = sequence.first(saturation, false);
         while runs.len() < self.runs {
             let made = |rate: f64| runs.iter().filter(|run| run.rate == rate).count();
             let opening = Sequence::opening(&first, made).map(Step::Run);

@@ -50,7 +50,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     Judgement {
         headline: headline(&stalls, &named, &found),
         rule: format!(
-            "A slowdown is named where it is {NAMED_FROM} or more and, counting all of {}, by chance in one study of 20 at most.{}",
+            "A slowdown is named where it is {NAMED_FROM} or more and certain: of studies in which nobody slows anybody, at most one in 20 names any of {}.{}",
             counted(found.len(), "pair"),
             if clones {
                 " A clone is made outside the limits of its domain, and its CPU time is not counted."
@@ -207,7 +207,7 @@ fn stalls(part: &Part, cells: &[Cell<'_>]) -> Vec<String> {
 impl Slowdown<'_> {
     fn words(&self) -> String {
         let why = match self.reasons().as_slice() {
-            [] => "nothing that was watched says why".to_owned(),
+            [] => "cause not found (caches and memory bandwidth are not watched)".to_owned(),
             some => some.join(", "),
         };
         let got = mean(self.beside, "cpus", self.domain).zip(mean(self.alone, "cpus", self.domain));
@@ -276,7 +276,10 @@ fn headline(stalls: &[String], named: &[&Slowdown<'_>], found: &[Slowdown<'_>]) 
         return format!("{}. {others}", stalls.join("; ")).trim_end().to_owned();
     }
     match named.first() {
-        Some(first) => format!("{} of {of} interfere; most of all, {}.", named.len(), first.in_short()),
+        Some(first) => {
+            let verb = if named.len() == 1 { "interferes" } else { "interfere" };
+            format!("{} of {of} {verb}. Worst: {}.", named.len(), first.in_short())
+        }
         None if found.iter().all(|one| one.compared.ratio.interval.is_none()) => {
             "Nothing can be said yet: it takes two runs of each pair.".to_owned()
         }

@@ -213,7 +213,7 @@ impl Outcome {
         };
         let (neighbour, other) = (PAIR[1 - trouble.victim.0], &trouble.neighbour);
         let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
-            format!("; {neighbour}'s {other} then does {} of what it did", significant(cost.ratio, 2))
+            format!("; {neighbour}'s {other} then does {} times what it did", significant(cost.ratio, 2))
         });
         let verdict = match (self.is_removed, self.is_reduced) {
             (true, _) => "removed",
@@ -221,7 +221,10 @@ impl Outcome {
             _ if self.is_enough() => "not certain",
             _ => "not removed",
         };
-        format!("{victim}'s {job} is {} times slower with {remedy}: {verdict}{cost}.", within(slowdown))
+        format!(
+            "With {remedy}, {victim}'s {job} takes {} times as long as alone: {verdict}{cost}.",
+            within(slowdown)
+        )
     }
 
     fn row(&self, trouble: &Trouble) -> (String, Vec<Option<Mark>>) {

@@ -161,7 +161,8 @@ impl Study<'_> {
             return Ok(());
         }
         let saturation = self.lowest_saturation(group)?;
-        let first = sequence(self.spec, self.spec.budget.unwrap_or_default()).first(saturation);
+        let sequence = sequence(self.spec, self.spec.budget.unwrap_or_default());
+        let first = sequence.first(saturation, is_of_others);
         if let Some(begun) = begun {
             return still_carries(begun, first.iter().copied().fold(0.0, f64::max));
         }

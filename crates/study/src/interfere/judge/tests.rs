@@ -106,7 +106,7 @@ fn both_that_wait_for_the_disk_are_told_apart_from_those_that_wait_for_nothing_t
         judge(&plan, &setting(), &runs).sentences[0].1.clone()
     };
     assert!(why(2.0).contains(": both wait for the disk ("));
-    assert!(why(1.0).contains(": nothing that was watched says why ("));
+    assert!(why(1.0).contains(": cause not found ("));
 }
 
 #[test]
