@@ -51,7 +51,7 @@ fn a_slowdown_that_was_planted_is_named_with_its_reason_and_no_other() {
         if (place, job, other) == (0, "select", "cpu") { 2.0 } else { 1.0 }
     });
     let (headline, sentences) = texts(&planted);
-    assert!(headline.starts_with("1 of 7 pairs interfere; most of all, a's select is 2.0 ("), "{headline}");
+    assert!(headline.starts_with("1 of 7 pairs interferes. Worst: a's select is 2.0 ("), "{headline}");
     assert_eq!(sentences.len(), 2, "{sentences:?}");
     assert!(
         sentences[0].contains("times slower beside b's cpu: it waits for CPU (0.48 CPUs instead of 0.96).")
@@ -150,7 +150,8 @@ fn a_pair_without_a_rate_leaves_the_others_as_they_are() {
         .filter(|run| run.levels == ["select", "write"])
         .take(1)
         .for_each(|run| run.set("rate@a", 0.0));
-    let stalled = "a's select did not finish beside b's write in 1 of 1 run. 1 of 2 pairs interfere; most of all, a's s";
+    let stalled =
+        "a's select did not finish beside b's write in 1 of 1 run. 1 of 2 pairs interferes. Worst: a's s";
     assert!(texts(&(plan.clone(), runs.clone())).0.starts_with(stalled));
     runs.iter_mut().filter(|run| run.levels[0] == "select").for_each(|run| run.set("rate@a", 0.0));
     let (headline, _) = texts(&(plan, runs));

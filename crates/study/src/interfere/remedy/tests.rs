@@ -105,7 +105,8 @@ fn remedies_are_tried_until_one_has_removed_the_slowdown_and_the_answer_says_wha
     assert_eq!(wanted(&both), ["remedy-1-1", "remedy-1-2"]);
     let said = sentences(&both);
     assert!(
-        said[1].starts_with("a's select is 1.9 (") && said[1].contains("with b at remedy-1-1: not removed;")
+        said[1].starts_with("With b at remedy-1-1, a's select takes 1.9 (")
+            && said[1].contains(": not removed;")
     );
     assert!(
         said[2].starts_with("With b at remedy-1-2, a's ")
