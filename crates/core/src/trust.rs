@@ -165,11 +165,9 @@ fn reason_against(point: &Point, tolerance: Tolerance) -> Option<Reason> {
     // Written so that what is not a number fails.
     let within = |percent: f64, tolerance: f64| percent <= tolerance;
     let percent = 100.0 * at_most(error, point.tau_degrees) / tau;
-    if !within(percent, tolerance.standard_error) && point.tau.n < RUNS_MIN {
-        return Some(Reason::TooFewRuns(point.tau.n));
-    }
     if !within(percent, tolerance.standard_error) {
-        return Some(Reason::StandardError { percent, tolerance: tolerance.standard_error });
+        let differ = Reason::StandardError { percent, tolerance: tolerance.standard_error };
+        return Some(if point.tau.n < RUNS_MIN { Reason::TooFewRuns(point.tau.n) } else { differ });
     }
     let percent = 100.0 * spread(&point.target_taus) / tau;
     let fails = !within(percent, tolerance.spread);

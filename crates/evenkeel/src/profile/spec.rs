@@ -159,13 +159,7 @@ fn lengths(args: &Args, budget: Option<Budget>, series: usize) -> Result<(Nanos,
     if let Some(budget) = budget {
         let is_of_others = args.targets.iter().any(|text| place::is_of_others(text));
         let search = if is_of_others { GENTLE_SEARCH } else { SEARCH };
-        leads_to_bounds(
-            budget,
-            length,
-            warm_up,
-            series,
-            if args.rate.is_none() { search } else { Nanos::ZERO },
-        )?;
+        leads_to_bounds(budget, length, warm_up, series, search)?;
     }
     Ok((warm_up, length, longest))
 }

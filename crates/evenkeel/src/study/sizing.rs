@@ -1,12 +1,13 @@
 //! What a load needs, for people and programs.
 
+mod doubts;
 mod json;
 
 use super::narrower::Narrower;
 use crate::format;
-use evenkeel_core::caveat::threshold::{NEIGHBOURS_MUCH, RUNS_MIN_COUNT};
+use doubts::doubts;
 use evenkeel_core::digits::{ceiling, floor};
-use evenkeel_core::size::{Answer, Figure, Measured, Needed, Prediction, Server, SizeError};
+use evenkeel_core::size::{Answer, Figure, Needed, Prediction, Server, SizeError};
 use evenkeel_study::size::Sized;
 pub use json::as_json;
 use std::fmt::Write as _;
@@ -192,34 +193,6 @@ pub(in crate::study) fn lines(
     lines
 }
 
-/// What makes the answer a guess.
-fn doubts(sized: &Sized, server: &Server, rate: f64) -> Vec<String> {
-    let highest = server.mean.range().1;
-    let runs: usize = server.mean.points().iter().map(|point| point.responses.len()).sum();
-    let beside = sized.bounds.taken_percent.filter(|taken| *taken >= NEIGHBOURS_MUCH);
-    [
-        beside.map(|taken| {
-            format!(
-                "other load took {taken:.0} % of the CPUs during the profile, and may take more or less later"
-            )
-        }),
-        server.misfit().map(|(figure, rate)| misfit(figure, &rate)),
-        (runs < RUNS_MIN_COUNT).then(|| format!("it has {} in all", format::counted(runs, "run"))),
-        sized
-            .misses_stalls
-            .then(|| "runs this short miss the flushes and checkpoints of a workload that writes".to_owned()),
-        (rate > ALIKE * highest).then(|| {
-            format!(
-                "{} is above {}, the highest rate that settled",
-                format::rate(rate),
-                format::rate(highest)
-            )
-        }),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
 /// One server more than are needed carries the load while one is down.
 fn spare(asked: &Asked<'_>, servers: u64) -> Option<String> {
     let is_chosen = asked.servers.is_none() && asked.words.is_some() && servers > 1;
@@ -321,16 +294,6 @@ fn basis(sized: &Sized, server: &Server) -> String {
         let _ = write!(text, "; one server carries {}", format::listed(&ends));
     }
     text
-}
-
-fn misfit(figure: Figure, measured: &Measured) -> String {
-    let runs: Vec<String> = measured.responses.iter().map(|one| format::time(1e3 * one)).collect();
-    let rate = format::rate(measured.rate);
-    format!(
-        "{rate} does not fit the other rates: its runs had a {} of {}",
-        word(figure),
-        format::listed(&runs)
-    )
 }
 
 /// How well the rates predict one another; `None` of a single one.

@@ -98,7 +98,6 @@ impl Side {
     }
 
     /// What is asked of the series that are compared.
-    /// What its series ran.
     pub fn workloads(&self) -> BTreeSet<&str> {
         self.series.iter().filter_map(|at| Some(self.plan.series.get(*at)?.workload.as_str())).collect()
     }
