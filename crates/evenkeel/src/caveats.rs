@@ -41,9 +41,9 @@ pub struct Doubt {
 
 /// What a run that did not settle says of a rate that the server was seen to carry: nothing about the server.
 const DISTURBED: Cause = Cause {
-    name: "Some runs failed at a rate that the server carries",
+    name: "Some runs did not settle at a rate that the server carries",
     codes: &[],
-    remedy: "The other runs at this rate or at a higher one settled: these were disturbed, or it is chance.",
+    remedy: "Other runs at this rate or a higher one settled: these were disturbed, or it is chance.",
 };
 
 /// Rows by which tables grow in a study from which on that is a doubt: later runs may have met slower statements.

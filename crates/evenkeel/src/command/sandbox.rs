@@ -95,8 +95,8 @@ pub enum Action {
     },
     /// Remove stopped sandboxes with their data
     Clean {
-        /// Name [default: every stopped one]
-        name: Option<String>,
+        /// Names [default: every stopped one]
+        names: Vec<String>,
         /// Do not ask
         #[arg(long, short)]
         yes: bool,
@@ -154,7 +154,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                 out::line(line)?;
             }
         }
-        Action::Clean { name, yes } => clean(session, name.as_deref(), *yes)?,
+        Action::Clean { names, yes } => clean(session, names, *yes)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -199,14 +199,15 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
     drop(view);
     stamp.as_ref().map_or(Ok(()), data::print_stamp)?;
     let name = &spec.name;
-    out::line(format!("sandbox:{name}  process {}", running.pid()))?;
+    out::line(format!("{name} runs as process {}", running.pid()))?;
     let mut urls = [running.target(), running.tcp_target()].map(|target| target.to_string()).to_vec();
     urls.dedup();
     for url in urls {
         out::line(format!("  {url}"))?;
     }
     out::line(format!("  password: in {}", running.dir().join("sandbox.json").display()))?;
-    out::line(format!("stop it by: evenkeel sandbox down {name}"))?;
+    out::line(format!("evenkeel calls it sandbox:{name}, as in: evenkeel profile sandbox:{name}/DATABASE"))?;
+    out::line(format!("SQL:  evenkeel sandbox shell {name}\nstop: evenkeel sandbox down {name}"))?;
     Ok(())
 }
 
@@ -270,21 +271,21 @@ fn as_json(info: &SandboxInfo) -> serde_json::Value {
     })
 }
 
-fn clean(session: &Session, name: Option<&str>, yes: bool) -> Result<()> {
+fn clean(session: &Session, named: &[String], yes: bool) -> Result<()> {
     let all = sandbox::list(&session.home)?;
-    let stopped =
-        || all.iter().filter(|info| info.state == State::Stopped).map(|info| info.name.clone()).collect();
-    let names: Vec<String> = name.map_or_else(stopped, |name| vec![name.to_owned()]);
-    if let Some(name) = name {
-        let unknown = || SandboxError::Unknown { name: name.to_owned(), home: session.home.clone() };
-        let found = all.iter().find(|info| info.name == name).ok_or_else(unknown)?;
+    for name in named {
+        let unknown = || SandboxError::Unknown { name: name.clone(), home: session.home.clone() };
+        let found = all.iter().find(|info| info.name == *name).ok_or_else(unknown)?;
         if let State::Running { pid } = found.state {
-            if !found.detached {
-                return Err(SandboxError::Busy { name: name.to_owned() }.into());
+            return Err(match found.detached {
+                true => SandboxError::AlreadyRunning { name: name.clone(), pid },
+                false => SandboxError::Busy { name: name.clone() },
             }
-            return Err(SandboxError::AlreadyRunning { name: name.to_owned(), pid }.into());
+            .into());
         }
     }
+    let stopped = all.iter().filter(|info| info.state == State::Stopped).map(|info| info.name.clone());
+    let names = if named.is_empty() { stopped.collect() } else { named.to_vec() };
     for name in &names {
         if let Some((study, _)) = profile::unrestored(&session.home, name)? {
             out::tell(&format!("warning: study {study} cannot continue without the data of {name}\n"));

@@ -272,6 +272,13 @@ fn read(session: &Session, args: &Args, name: &str) -> Result<(PlanFile, Vec<Run
     }
     let folder = StudyFolder::open(&path)?;
     let (plan, runs) = (folder.plan()?, folder.runs()?);
+    if folder.is_measured() {
+        out::tell(&format!(
+            "{} is still being measured; this is from its first {}\n",
+            plan.id,
+            format::counted(runs.len(), "run")
+        ));
+    }
     if plan.series.is_empty() {
         return Err(anyhow!("{name} has no series of runs in its plan.json"))
             .hint("restore plan.json from a backup; finished runs stay in the folder");

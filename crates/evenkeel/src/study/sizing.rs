@@ -6,6 +6,7 @@ mod json;
 use super::narrower::Narrower;
 use crate::format;
 use doubts::doubts;
+use evenkeel_core::caveat::threshold::NEIGHBOURS_MUCH;
 use evenkeel_core::digits::{ceiling, floor};
 use evenkeel_core::size::{Answer, Figure, Needed, Prediction, Server, SizeError};
 use evenkeel_study::size::Sized;
@@ -188,7 +189,9 @@ pub(in crate::study) fn lines(
     lines.push(basis(sized, server));
     lines.extend(server.misfit().is_none().then(|| errors(server)).flatten());
     if is_wide || is_guess || is_open || each.mean.high.is_infinite() {
-        lines.push(format!("a better answer:\n    {}", commands(asked, &answer.narrower)));
+        let is_beside = sized.bounds.taken_percent.is_some_and(|taken| taken >= NEIGHBOURS_MUCH);
+        let when = if is_beside { ", at a quieter time" } else { "" };
+        lines.push(format!("a better answer{when}:\n    {}", commands(asked, &answer.narrower)));
     }
     lines
 }

@@ -174,7 +174,9 @@ impl TargetError {
             }
             Self::Plugin { .. } => "use an account with another authentication plugin",
             Self::DatabaseDenied { .. } => "GRANT the account its privileges on the database",
-            Self::NoDatabase { .. } => "create the database, or correct its name in the target",
+            Self::NoDatabase { .. } => {
+                "create the database, or correct its name in the target; SHOW DATABASES lists what this account sees"
+            }
             Self::Full { .. } => "raise max_connections or close other connections",
             Self::TooOld { .. } => "measure a newer server",
             Self::Tls { .. } => "use tls=preferred or tls=disabled, or set up certificates at the server",

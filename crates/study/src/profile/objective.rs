@@ -16,8 +16,11 @@ pub(super) fn p95(
     objective_ms: Option<f64>,
 ) -> Option<(f64, f64)> {
     let seen_at = known.seen_at?;
+    // Two runs do not show that a rate is carried; a higher rate that is carried does.
     let is_carried = |rate: f64| {
-        rate <= seen_at && known.rates.iter().any(|own| own.rate == rate && own.fate == Fate::Carried)
+        let is_few = |own: &Rate| own.runs < RUNS_MIN_COUNT && rate < seen_at;
+        let own = known.rates.iter().find(|own| own.rate == rate && rate <= seen_at);
+        own.is_some_and(|own| own.fate == Fate::Carried || is_few(own))
     };
     let carried = |cell: &&CellSummary| {
         cell.series == series && is_carried(cell.rate_per_s) && cell.valid && !cell.lower_bound
@@ -173,6 +176,12 @@ mod tests {
         let (met, next) =
             found(&of(3), [(9.0, Some(12.0)), (31.0, None), (12.0, Some(19.0)), (30.0, Some(40.0))]);
         assert_eq!(met, Some((100.0, 12.0)), "a lower rate misses it");
+        let mut few = of(3);
+        few.rates[0] = Rate { runs: 2, fate: Fate::Undecided, ..few.rates[0].clone() };
+        let wide = |high| [(9.0, Some(high)), (31.0, None), (32.0, None), (33.0, None)];
+        assert_eq!(found(&few, wide(12.0)).0, Some((100.0, 12.0)), "two runs below a rate that is carried");
+        few.seen_at = Some(100.0);
+        assert_eq!(found(&few, wide(12.0)).0, None, "two runs at the highest rate");
         assert_eq!(next, Objective { met: 100.0, unsure: None, missed: 200.0 });
     }
 }

@@ -92,10 +92,12 @@ fn setting(study: &Study) -> String {
 fn chips(study: &Study) -> String {
     let summary = &study.summary;
     let runs = format!("{} of {} runs", summary.runs_done, summary.runs_planned);
-    let mut chips = vec![if summary.complete {
-        ("good", format!("complete, {runs}"))
-    } else {
-        ("doubt", format!("unfinished, {runs}"))
+    // Green is a result that can be used.
+    let is_known = summary.headlines.iter().any(|headline| headline.bounds.is_something());
+    let mut chips = vec![match (summary.complete, is_known) {
+        (true, true) => ("good", format!("complete, {runs}")),
+        (true, false) => ("doubt", format!("complete, {runs}")),
+        (false, _) => ("doubt", format!("unfinished, {runs}")),
     }];
     if let Some(state) = failed::state(&study.plan, summary) {
         chips.push(("bad", state.to_owned()));

@@ -56,7 +56,15 @@ impl Source {
                 }
                 read => read,
             };
-            read.map_err(|problem| format!("cannot read the values of {table}.{column}: {problem}"))
+            read.map_err(|problem| {
+                let is_unknown = problem.contains("Unknown column");
+                let names = if is_unknown {
+                    format!("; SHOW COLUMNS FROM {table} lists the names")
+                } else {
+                    String::new()
+                };
+                format!("cannot read the values of {table}.{column}: {problem}{names}")
+            })
         };
         match generator {
             Generator::Uniform { min, max } => {
