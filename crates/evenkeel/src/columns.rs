@@ -52,7 +52,7 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
     if cells.iter().any(was_disturbed) {
         columns.push(undisturbed(cells));
     }
-    columns.push(column(("runs", "", 5), |cell| cell.runs.to_string()).usual());
+    columns.push(column(("runs", "", 1), |cell| cell.runs.to_string()).usual());
     if cells.iter().any(|cell| cell.attempts_set_aside > 0) {
         columns.push(column(("set aside", "attempts", 6), |cell| cell.attempts_set_aside.to_string()));
     }

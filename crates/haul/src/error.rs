@@ -50,7 +50,7 @@ pub enum HaulError {
     #[error("{} is there already, and no conversion is known to have written it; nothing was changed", .0.display())]
     Foreign(PathBuf),
     /// More than the search for records that come twice can hold.
-    #[error("more than {most} {what} in one call")]
+    #[error("more than {most} {what} in one run")]
     TooMany { what: &'static str, most: u64 },
     /// Somebody else works on this output now.
     #[error("{} is being written by another process", .0.display())]
@@ -75,7 +75,7 @@ impl HaulError {
             Self::Pattern { .. } => Some("as '*.cdr*', in quotes"),
             Self::Foreign(_) => Some("take another folder, or move that file away"),
             Self::TooMany { .. } => Some(
-                "name fewer files in one call, or use --duplicates keep: the table's primary key then refuses a record that comes twice",
+                "name fewer files in one run, or use --duplicates keep: the table's primary key then refuses a record that comes twice",
             ),
             _ => None,
         }

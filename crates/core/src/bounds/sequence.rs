@@ -41,6 +41,9 @@ const CURVE_NEAR: f64 = 0.1;
 /// server that wanders, or whose neighbours do, never get as narrow as is wanted, and a slow one has no time for more.
 const RUNS_BOUNDS: usize = 9;
 
+/// A gap above the highest rate that was carried is far by this factor: another rate inside it has its runs before the curve.
+const GAP_FAR: f64 = 1.5;
+
 /// The highest rate that meets an objective and the lowest above that misses it are at most so far apart. What misses it at this share of
 /// what is carried is not tried at lower ones.
 const OBJECTIVE: f64 = 1.15;
@@ -121,6 +124,16 @@ impl Sequence {
         (is_far && rate < lowest / STRIDE).then_some(rate)
     }
 
+    /// The same for the higher rate to begin with: one nearer to what its first run completed. A neighbour that came with that run
+    /// would make it one that is carried.
+    pub fn nearer(&self, runs: &[RunAt]) -> Option<f64> {
+        let rates = || runs.iter().map(|run| run.rate);
+        let (lowest, highest) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+        let first = runs.iter().find(|run| run.rate == highest && run.valid)?;
+        let rate = round(FAR.1 * first.throughput());
+        (first.fell_behind() && rate > lowest * STRIDE && rate < highest / FAR.1).then_some(rate)
+    }
+
     /// The next step after these runs. `None` where no run is valid: a further one of the same kind would be no better.
     pub fn next(&self, runs: &[RunAt], responses: &Responses<'_>) -> Option<Step> {
         let answer = Answer::of(runs);
@@ -133,13 +146,15 @@ impl Sequence {
         let made: usize = rates.iter().map(|rate| rate.runs).sum();
         let objective = responses.objective.and_then(|ends| self.of_objective(&answer, ends));
         let first = if responses.objective.is_some() { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
-        // Where no rate was refused, those of a further one.
-        let first = if failed.is_some() { first } else { first + RUNS_MIN };
+        let above = |carried: &&Rate| rates.iter().find(|rate| rate.rate > carried.rate);
+        let gap = carried.and_then(|carried| Some(above(&carried)?.rate / carried.rate));
+        // Where no rate was refused, or far above what was carried, those of a further one.
+        let is_closed = failed.is_some() && gap.is_none_or(|gap| gap <= GAP_FAR);
+        let first = if is_closed { first } else { first + RUNS_MIN };
         // An undecided rate comes before the curve, whose rates are shares of a bound that it may raise.
         let is_open = |rate: &Rate| {
             rate.fate == Fate::Undecided
-                && rate.runs < RUNS_UNDECIDED
-                && carried.is_some_and(|carried| rate.rate > carried.rate)
+                && carried.is_some_and(|carried| rate.rate > carried.rate && deserves_a_run(rate, carried))
                 && failed.is_some_and(|failed| rate.rate < failed.rate)
         };
         let is_due = carried.is_some() && made >= first && objective.is_none();
@@ -149,7 +164,9 @@ impl Sequence {
             let open = rates.iter().find(|rate| is_open(rate));
             return Some(Step::Run(open.map_or(missing, |open| open.rate)));
         }
-        if let Some(few) = rates.iter().min_by_key(|rate| rate.runs).filter(|rate| rate.runs < RUNS_MIN) {
+        // One above a rate that was refused says no more.
+        let below = rates.iter().filter(|rate| failed.is_none_or(|failed| rate.rate <= failed.rate));
+        if let Some(few) = below.min_by_key(|rate| rate.runs).filter(|rate| rate.runs < RUNS_MIN) {
             return Some(Step::Run(few.rate));
         }
         if let Some(rate) = objective {
@@ -192,9 +209,13 @@ impl Sequence {
     /// are near enough.
     fn of_objective(&self, answer: &Answer, Objective { met, unsure, missed }: Objective) -> Option<f64> {
         let least = answer.carried.at_least.map_or(self.rate_min, |least| OBJECTIVE_LOWEST * least);
-        let rate = if met > 0.0 { (met * missed).sqrt() } else { missed / STRIDE_UP };
-        let is_open = missed.is_finite() && missed > OBJECTIVE * met && rate >= least.max(self.rate_min);
-        unsure.or_else(|| is_open.then(|| round(rate)))
+        let lowest = answer.carried.rates.first()?.rate;
+        // Where no rate is sure to meet it, a lower one is soonest.
+        let rate = if met > 0.0 { (met * missed).sqrt() } else { missed.min(lowest) / STRIDE_UP };
+        let is_asked = missed.is_finite() || (unsure.is_some() && met == 0.0);
+        let is_open = is_asked && missed > OBJECTIVE * met && rate >= least.max(self.rate_min);
+        let lower = is_open.then(|| round(rate));
+        if met > 0.0 { unsure.or(lower) } else { lower.or(unsure) }
     }
 
     /// The lowest rate that keeps the server busy throughout, which may be a new one.
@@ -266,7 +287,7 @@ impl Sequence {
             .iter()
             .filter(|rate| rate.rate > carried.rate && rate.rate < failed.rate)
             .collect();
-        if let Some(undecided) = inside.iter().find(|rate| rate.runs < RUNS_UNDECIDED) {
+        if let Some(undecided) = inside.iter().find(|rate| deserves_a_run(rate, carried)) {
             return Some(Step::Run(undecided.rate));
         }
         if let Some(rate) = near_the_limit(answer, carried, failed) {
@@ -279,6 +300,12 @@ impl Sequence {
             ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
         (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(middle(widest[0], widest[1])))
     }
+}
+
+/// Whether an undecided rate does; far above what was carried a lower rate tells more.
+fn deserves_a_run(undecided: &Rate, carried: &Rate) -> bool {
+    let is_far = undecided.rate > GAP_FAR * carried.rate;
+    undecided.runs < if is_far { RUNS_MIN } else { RUNS_UNDECIDED }
 }
 
 /// The rate with the fewest runs of those that deserve another one.

@@ -281,7 +281,7 @@ fn runs_go_to_the_curve_of_response_times_too() {
 #[test]
 fn an_undecided_rate_comes_before_the_curve() {
     let mut runs: Vec<RunAt> =
-        [three(kept(120.0, 10.0)), three(behind(250.0, 200.0)), three(kept(190.0, 10.0))].concat();
+        [three(kept(130.0, 10.0)), three(behind(250.0, 200.0)), three(kept(190.0, 10.0))].concat();
     runs.push(behind(190.0, 170.0));
     runs.push(behind(190.0, 170.0));
     let four = [&runs[..8], &runs[9..10]].concat();
@@ -296,6 +296,11 @@ fn a_first_run_far_behind_its_rate_brings_a_lower_one() {
     assert_eq!(lower(&[behind(470.0, 300.0)]), Some(195.0));
     assert_eq!(lower(&[behind(470.0, 450.0)]), None, "near the limit further runs tell");
     assert_eq!(lower(&[kept(470.0, 10.0), behind(470.0, 300.0)]), None);
+    let nearer = |other: RunAt| sequence(0.0).nearer(&[kept(300.0, 10.0), other]);
+    assert_eq!(nearer(behind(1_100.0, 670.0)), Some(784.0));
+    assert_eq!(nearer(behind(800.0, 700.0)), None, "it is near");
+    assert_eq!(nearer(behind(1_100.0, 320.0)), None, "a neighbour came with that run");
+    assert_eq!(nearer(kept(1_100.0, 10.0)), None);
     assert_eq!(lower(&[]), None);
 }
 
@@ -341,6 +346,24 @@ fn after_runs_of_an_objective(end: f64, count: usize) -> (f64, f64) {
         let responses = Responses { unsure: &[], objective: Some(Objective { met, unsure: None, missed }) };
         runs.push(up_to_200(next(&runs, &responses)));
     }
+}
+
+#[test]
+fn a_far_gap_above_what_was_carried_is_halved_before_the_curve() {
+    let mixed = |rate: f64| [kept(rate, 10.0), behind(rate, 160.0), behind(rate, rate)];
+    let runs = [three(kept(100.0, 10.0)), mixed(220.0).to_vec(), three(behind(400.0, 200.0))].concat();
+    let rate = next(&runs, &Responses::default());
+    assert!(rate > 120.0 && rate < 220.0, "{rate}");
+}
+
+#[test]
+fn where_no_rate_is_sure_to_meet_an_objective_a_lower_one_is_soonest() {
+    let runs = measured(&[120.0, 250.0], up_to_200);
+    let of = |met, unsure| Responses {
+        unsure: &[],
+        objective: Some(Objective { met, unsure: Some(unsure), missed: 250.0 }),
+    };
+    assert_eq!((next(&runs, &of(0.0, 120.0)), next(&runs, &of(60.0, 120.0))), (60.0, 120.0));
 }
 
 #[test]

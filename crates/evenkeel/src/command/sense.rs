@@ -40,7 +40,7 @@ Examples:
 
 The first line is {\"sense\":{...}}, all others are {\"reading\":{...}}. A line `ping N` on standard input is answered by \
 {\"pong\":{...}}. It ends with exit code 0 when standard input or output is closed or --for is over, and after a signal with the \
-code of the signal. It changes nothing and needs no rights. Only root and the server's own account see the bytes that the \
+code of the signal. It changes nothing and needs no privileges. Only root and the server's own account see the bytes that the \
 server reads and writes.")]
 pub struct Args {
     /// Time between two readings, 10ms to 60s

@@ -1,7 +1,7 @@
-//! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`, `tablespace=shared,own`, `disk-iops=300,none`.
+//! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`, `disk-iops=300,none`.
 
 use super::units;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_lab::data::Via;
 use evenkeel_site::sandbox::{DiskLimit, Domain};
 use evenkeel_study::profile::PoolSize;
@@ -12,22 +12,11 @@ pub enum Factor {
     /// Size of the buffer pool.
     BufferPool(Vec<PoolSize>),
     /// How the data came in.
-    Layout(Vec<Layout>),
-    /// Whether tables share a file (`true`) or have files of their own.
-    Shared(Vec<bool>),
+    Layout(Vec<Via>),
     /// I/Os per second that the disk gives at most; `None` without a limit.
     DiskIops(Vec<Option<u64>>),
     /// The same for bytes per second.
     DiskRate(Vec<Option<u64>>),
-}
-
-/// One level of the layout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// Filled in this way.
-    Via(Via),
-    /// Copied file by file from the server of the level before it.
-    Copy,
 }
 
 const LEVELS: usize = 5;
@@ -43,35 +32,26 @@ pub fn parse(text: &str) -> Result<Factor> {
     match name.trim() {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
-        "tablespace" => Ok(Factor::Shared(tablespaces(levels)?)),
         "disk-iops" => Ok(Factor::DiskIops(limits("disk-iops", levels, |disk| disk.iops)?)),
         "disk-rate" => Ok(Factor::DiskRate(limits("disk-rate", levels, |disk| disk.bytes_per_s)?)),
         other => {
             bail!(
-                "unknown factor {other:?}; write it as buffer-pool=LEVELS, layout=LEVELS, tablespace=shared,own, \
-                 disk-iops=300,none or disk-rate=20M,none"
+                "unknown factor {other:?}; write it as buffer-pool=LEVELS, layout=LEVELS, disk-iops=300,none or \
+                 disk-rate=20M,none"
             )
         }
     }
 }
 
-fn layouts(levels: &str) -> Result<Vec<Layout>> {
-    let levels: Vec<Layout> = levels.split(',').map(|level| layout(level.trim())).collect::<Result<_>>()?;
-    if levels.first() == Some(&Layout::Copy) {
-        bail!("layout=copy has nothing to copy: it is a copy of the level before it, as in layout=dump,copy");
-    }
-    Ok(levels)
-}
-
-fn layout(level: &str) -> Result<Layout> {
-    if level == "copy" {
-        return Ok(Layout::Copy);
-    }
-    let Ok(via) = level.parse() else {
-        let known: Vec<&str> = Via::ALL.iter().map(|via| via.word()).collect();
-        bail!("unknown layout {level:?}; known are {} and copy", known.join(", "));
+fn layouts(levels: &str) -> Result<Vec<Via>> {
+    let layout = |level: &str| {
+        let unknown = |_| {
+            let known: Vec<&str> = Via::ALL.iter().map(|via| via.word()).collect();
+            anyhow!("unknown layout {level:?}; valid layouts: {}", known.join(", "))
+        };
+        level.parse().map_err(unknown)
     };
-    Ok(Layout::Via(via))
+    levels.split(',').map(|level| layout(level.trim())).collect()
 }
 
 /// Limits as a domain has them, and `none`.
@@ -79,15 +59,6 @@ fn limits(name: &str, levels: &str, of: fn(DiskLimit) -> Option<u64>) -> Result<
     let level = |level: &str| match level.trim() {
         "none" => Ok(None),
         number => Ok(of(format!("{name}={number}").parse::<Domain>()?.disk)),
-    };
-    levels.split(',').map(level).collect()
-}
-
-fn tablespaces(levels: &str) -> Result<Vec<bool>> {
-    let level = |level: &str| match level.trim() {
-        "shared" => Ok(true),
-        "own" => Ok(false),
-        other => bail!("unknown tablespace {other:?}; known are shared and own"),
     };
     levels.split(',').map(level).collect()
 }
@@ -138,20 +109,16 @@ mod tests {
             panic!("not a pool")
         };
         assert_eq!(pools.len(), 4);
-        assert_eq!(
-            parse("layout=insert,dump").unwrap(),
-            Factor::Layout(vec![Layout::Via(Via::Insert), Layout::Via(Via::Dump)])
-        );
+        assert_eq!(parse("layout=insert,dump").unwrap(), Factor::Layout(vec![Via::Insert, Via::Dump]));
         assert_eq!(parse("disk-iops=300,none").unwrap(), Factor::DiskIops(vec![Some(300), None]));
         assert_eq!(parse("disk-rate=20M").unwrap(), Factor::DiskRate(vec![Some(20 << 20)]));
-        assert_eq!(parse("tablespace=shared,own").unwrap(), Factor::Shared(vec![true, false]));
     }
 
     #[test]
     fn nonsense_is_refused() {
         let pools = "0% 50%..20% 1%..100%:0.1% 1%..2%:1e-320% 20%..100%:0%".split(' ');
         let pools = pools.map(|levels| format!("buffer-pool={levels}"));
-        let others = "pool pool=1 buffer-pool= layout=copy,dump disk-iops=0 disk-rate=".split(' ');
+        let others = "pool pool=1 buffer-pool= layout=copied disk-iops=0 disk-rate=".split(' ');
         for text in pools.chain(others.map(str::to_owned)) {
             assert!(parse(&text).is_err(), "{text}");
         }

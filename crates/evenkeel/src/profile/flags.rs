@@ -60,25 +60,24 @@ pub struct Args {
     /// Runs of each combination of rate and factors [default with --rate: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
-    /// Choose rates and runs one by one, and stop when the bounds differ by at most WIDTH, as 5%. Without --within there is no
+    /// Let Evenkeel choose rates and runs, and stop when the bounds differ by at most WIDTH, as 5%. Without --within there is no
     /// time limit
     #[arg(long, value_name = "WIDTH", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub until: Option<String>,
-    /// Choose rates and runs one by one. TIME is the total time budget, setup included. With --until the first of both ends it
-    /// [default without --until and a list of --rate: 10m for each server at each combination of factors]
+    /// Let Evenkeel choose rates and runs, and stop after TIME, setup included; with --until, stop at whichever comes first [default without --until and a list of --rate: 10m for each server at each combination of factors]
     #[arg(long, value_name = "TIME", conflicts_with_all = ["rate", "repeats", "whole_sweep", "retries"])]
     pub within: Option<String>,
     /// Measured time of a run; at low rates longer, for 130 requests [default: 10s; near saturation up to 40s with --rate, or --until alone]
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Load before measuring begins; at first few requests are in flight, so that a cold server leaves no backlog
+    /// Load before measuring begins; it begins with few requests, so that a cold cache builds no backlog
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub warm_up: String,
     /// Age at which a request is given up; it then counts with the age it reached
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub timeout: String,
     /// A factor to vary: buffer-pool=20%..100% (of the statement's tables), layout=script,dump (insert, script,
-    /// shuffled, load, dump, or copy of the level before it), tablespace=shared,own, disk-iops=300,none, disk-rate=20M,none
+    /// shuffled, load or dump), disk-iops=300,none, disk-rate=20M,none
     #[arg(long, value_name = "NAME=LEVELS")]
     pub factor: Vec<String>,
     /// Seed of arrivals, parameters, order and data; the same seed gives the same requests

@@ -57,7 +57,7 @@ pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> 
     let mut plan = folder.plan()?;
     let Some(repeats) = repeats.filter(|repeats| *repeats != plan.settings.repeats) else { return Ok(plan) };
     if plan.settings.is_sequence() {
-        return Err(anyhow!("the runs of {} are chosen one by one, and it has no --repeats", plan.id))
+        return Err(anyhow!("{} chooses its own rates and runs, so that --repeats does not apply", plan.id))
             .hint("leave --repeats out: it continues for the same time again");
     }
     if repeats < plan.settings.repeats {

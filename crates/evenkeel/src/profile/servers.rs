@@ -1,13 +1,12 @@
 //! Which servers a profile measures, with which data and factors.
 
 use super::flags::{Args, numbers, server_cpus};
-use super::variant;
-use super::variant::{Factors, Variant};
+use super::variant::{self, Factors};
 use crate::console::Session;
 use crate::failure::WithHint;
 use crate::server::{data, place};
 use anyhow::{Result, anyhow};
-use evenkeel_lab::data::DataSet;
+use evenkeel_lab::data::{DataSet, Via};
 use evenkeel_lab::workload::Workload;
 use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec, check_server};
@@ -36,10 +35,10 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     let mut servers = Servers::default();
     for target in 0..args.sandboxes as usize {
         let label = target_label(target);
-        let variants = Variant::all(factors, args.data.rows.via);
-        for (place, variant) in variants.into_iter().enumerate() {
-            let sandbox = private_sandbox(session, args, set, variant, &label)?;
-            let data = data::spec(set, args.data.rows.data_seed, variant.via, None);
+        for (place, layout) in factors.layouts.iter().enumerate() {
+            let via = layout.unwrap_or(args.data.rows.via);
+            let sandbox = private_sandbox(session, args, set, via, &label)?;
+            let data = data::spec(set, args.data.rows.data_seed, via, None);
             let site = servers.sites.len();
             if place == 0 {
                 servers.targets.push(target_record(&label, &sandbox, &cpus));
@@ -54,14 +53,14 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
             for pool in &factors.pools {
                 for disk in factors.disks(limit) {
                     servers.series.push(SeriesSpec {
-                        label: variant::label(*pool, variant, &disk, &label, args.sandboxes as usize),
+                        label: variant::label(*pool, *layout, &disk, &label, args.sandboxes as usize),
                         target,
                         site,
                         workload: private_workload(workload, set)?,
                         pool: *pool,
                         disk: disk.limit,
-                        layout: variant.record(),
-                        levels: variant.levels().into_iter().chain(disk.levels).collect(),
+                        layout: variant::record(via),
+                        levels: disk.levels,
                     });
                 }
             }
@@ -70,28 +69,22 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
     Ok(servers)
 }
 
-/// The private server of a variant; a copy is one of the server before it.
+/// The private server whose data came in this way.
 fn private_sandbox(
     session: &Session,
     args: &Args,
     set: DataSet,
-    variant: Variant,
+    via: Via,
     label: &str,
 ) -> Result<SandboxSpec> {
     let program = args.server.server_binary.as_deref();
     // Each version of a server keeps data of its own.
     let of = program.map(|path| check_server(Some(path))).transpose()?.unwrap_or_default();
     let of = of.to_lowercase().replace([' ', '.'], "-");
-    let name = |variant: Variant| {
-        let name = sandbox_name(set, args.data.rows.data_seed, &variant.name(), label);
-        if of.is_empty() { name } else { format!("{name}-{of}") }
-    };
-    let mut sandbox = crate::server::place::spec(session, &args.server, name(variant))?;
+    let name = sandbox_name(set, args.data.rows.data_seed, via.word(), label);
+    let name = if of.is_empty() { name } else { format!("{name}-{of}") };
+    let mut sandbox = crate::server::place::spec(session, &args.server, name)?;
     sandbox.domain.cpus = Some(server_cpus(args));
-    variant.apply(&mut sandbox);
-    if variant.is_copy() {
-        sandbox.copy_of = Some(name(variant.original()));
-    }
     Ok(sandbox)
 }
 

@@ -148,7 +148,7 @@ fn kept_up([first, second]: [&str; 2], compared: &Compared) -> Vec<String> {
     let parted = compared.parted.iter().filter(|parted| parted.side == wanted);
     let parted: Vec<String> = parted.map(|parted| place(&parted.label, Some(parted.rate_per_s))).collect();
     if !parted.is_empty() {
-        return vec![format!("only {one} kept up{}", at(&parted))];
+        return vec![format!("only `{one}` kept up{}", at(&parted))];
     }
     let carried = compared.carried.iter().filter(|carried| carried.side == wanted);
     let carried = carried.map(|carried| {
@@ -363,11 +363,11 @@ mod tests {
         let names = ["before", "after"];
         let first = head(names, &compared);
         let start =
-            "better at 40 requests/s: only after kept up at 400 requests/s; response time of after is 0.0";
+            "better at 40 requests/s: only `after` kept up at 400 requests/s; response time of after is 0.0";
         assert!(first.starts_with(start), "{first}");
         compared.conditions[0].by_itself = None;
         let first = head(names, &compared);
-        assert!(first.starts_with("better: only after kept up at 400 requests/s; response"), "{first}");
+        assert!(first.starts_with("better: only `after` kept up at 400 requests/s; response"), "{first}");
         assert!(first.ends_with(" times that of before at 40 requests/s"), "{first}");
         compared = Compared { comparison: None, conditions: Vec::new(), parted: Vec::new(), ..compared };
         compared.verdict = Verdict::NotKnown { runs_more: None };

@@ -63,14 +63,14 @@ fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_b
     for of in ["response", "p95", "throughput"] {
         let (code, said) = asked(home, &["compare", "before", "after", "--of", of]);
         assert!(
-            code == Some(1) && said.contains("worse: only before kept up at 40 requests/s"),
+            code == Some(1) && said.contains("worse: only `before` kept up at 40 requests/s"),
             "{code:?}: {said}"
         );
         assert!(said.contains("carried in all of 2 runs, then in none of 2 runs"), "{said}");
     }
     let (code, said) = asked(home, &["compare", "after", "before", "--of", "response"]);
     assert!(
-        code == Some(0) && said.contains("better: only before kept up at 40 requests/s"),
+        code == Some(0) && said.contains("better: only `before` kept up at 40 requests/s"),
         "{code:?}: {said}"
     );
     let (_, said) = asked(home, &["compare", "before", "after", "--of", "response", "--json"]);

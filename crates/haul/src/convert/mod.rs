@@ -164,7 +164,7 @@ mod tests {
         bench.convert().unwrap();
         assert_eq!(bench.out("a.csv"), "1;ada\n");
         let rejects = bench.out("a.rejects");
-        assert!(rejects.contains("name: a byte of zero"));
+        assert!(rejects.contains("name: a NUL byte"));
         assert!(rejects.ends_with("\t\\xff\\x00\\\\n\\x09 \n"), "its bytes can be had again: {rejects}");
     }
 

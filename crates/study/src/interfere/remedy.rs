@@ -213,7 +213,10 @@ impl Outcome {
         };
         let (neighbour, other) = (PAIR[1 - trouble.victim.0], &trouble.neighbour);
         let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
-            format!("; {neighbour}'s {other} then does {} times what it did", significant(cost.ratio, 2))
+            format!(
+                "; {neighbour}'s {other} then does {} times as much as before",
+                significant(cost.ratio, 2)
+            )
         });
         let verdict = match (self.is_removed, self.is_reduced) {
             (true, _) => "removed",

@@ -100,7 +100,7 @@ fn of_series(
     let ids = |id: u32| plan.cells.iter().any(|cell| cell.id == id && cell.series == series);
     let valid: Vec<&RunFile> = runs.iter().filter(|run| ids(run.cell) && is_valid(run)).collect();
     // Without an objective the rate is ours to choose, so that it is one whose response times are reliable.
-    let is_trusted = |cell: &&CellSummary| trusted.is_none_or(|trusted| cell.rate_per_s <= trusted);
+    let is_trusted = |cell: &&CellSummary| trusted.is_some_and(|trusted| cell.rate_per_s <= trusted);
     let reliable: Vec<CellSummary> = cells.iter().filter(is_trusted).cloned().collect();
     let p95 = match plan.settings.objective_p95_ms {
         Some(wanted) => p95(cells, series, &answer.carried, Some(wanted)),

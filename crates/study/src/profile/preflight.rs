@@ -66,7 +66,8 @@ fn rates(spec: &StudySpec) -> String {
             format!("rates: {from}/s, then {step}/s more each time")
         }
         _ => format!(
-            "rates: first {GENTLE_START}/s, then at most twice the previous one while response times hold"
+            "rates: first {GENTLE_START}/s, then at most twice the previous one while response times hold; then around the \
+                 limit that this finds, some above it"
         ),
     }
 }

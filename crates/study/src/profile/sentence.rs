@@ -128,7 +128,9 @@ impl<'a> Findings<'a> {
                 });
                 format!("No measured rate keeps p95 below {objective} ms with 95 % confidence{slowest}")
             }
-            (None, None) => "No reliable p95 yet: it takes more time or longer runs".to_owned(),
+            (None, None) => {
+                "No reliable p95 yet: it takes a quieter time, more time or longer runs".to_owned()
+            }
         }
     }
 
@@ -291,7 +293,7 @@ impl<'a> Findings<'a> {
                 counted(runs)
             ),
             () if self.has_few_runs() => {
-                format!("{} too few, since a rate needs three that agree", counted(runs))
+                format!("{} too few: a bound needs three at one rate that agree", counted(runs))
             }
             () => format!("{} made, and no rate has three that agree", counted(runs)),
         };

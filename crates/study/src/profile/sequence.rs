@@ -121,7 +121,7 @@ impl Study<'_> {
     }
 
     /// A rate that the group began with and that has too few runs, valid or not, on some of its servers. Where the search found far too
-    /// much, the lower of the two gives way to a lower one.
+    /// much, both give way to lower ones.
     fn opening(&self, group: &[usize], budget: Budget) -> Option<f64> {
         let at = |series: usize| self.plan.cells.iter().filter(move |cell| cell.series == series);
         let mut first: Vec<f64> = at(*group.first()?).take(RATES_FIRST).map(|cell| cell.rate_per_s).collect();
@@ -129,9 +129,11 @@ impl Study<'_> {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
             runs.into_iter().filter(|run| first.contains(&run.rate)).collect::<Vec<_>>()
         };
-        let lower = |series| sequence(self.spec, budget).lower(&of_first(series));
-        if let Some(lower) = group.iter().filter_map(lower).reduce(f64::min) {
-            first[0] = lower;
+        let sequence = sequence(self.spec, budget);
+        let lower = group.iter().filter_map(|series| sequence.lower(&of_first(series))).reduce(f64::min);
+        let nearer = group.iter().filter_map(|series| sequence.nearer(&of_first(series))).reduce(f64::max);
+        for (rate, better) in first.iter_mut().zip([lower, nearer]) {
+            *rate = better.unwrap_or(*rate);
         }
         let made = |cell: &CellRecord| self.runs.iter().filter(|run| run.cell == cell.id).count();
         let of_series = |series: usize, rate: f64| {

@@ -40,8 +40,8 @@ A layout (calls.toml):
   skip = true
 
 With a key in the layout the first record that has it becomes a line, and later ones are refused. That needs about 30 to 80 bytes of
-memory for each record, for at most 117 million records in one call; with more, use --duplicates keep and let the table's primary key
-refuse repeats, as it does for those of earlier calls.
+memory for each record, for at most 117 million records in one run; with more, use --duplicates keep and let the table's primary key
+refuse repeats, as it does for those of earlier runs.
 
 For each FILE, --into gets FILE.csv, FILE.rejects (file, byte offset, reason, record) and FILE.done. A rerun skips finished files and
 begins an unfinished one again.
@@ -58,7 +58,7 @@ pub struct Args {
     /// Folder for the outputs; made if missing
     #[arg(long, value_name = "DIR")]
     pub into: PathBuf,
-    /// What happens to a record whose key came before in this call
+    /// What happens to a record whose key occurred earlier in this run
     #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
     pub duplicates: Duplicates,
     /// Exit code 1 if more records are refused

@@ -77,7 +77,7 @@ pub struct Args {
     /// File for the rejects [default: TABLE.rejects]
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
-    /// What happens to a record whose key came before in this call
+    /// What happens to a record whose key occurred earlier in this run
     #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
     pub duplicates: Duplicates,
     /// Do not compare the files with the tables at the end

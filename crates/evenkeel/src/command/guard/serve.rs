@@ -20,8 +20,8 @@ const RECENTLY: Nanos = Nanos::from_secs(5);
 
 /// A server that its sessions have heard so recently is there; else it is asked so often, while somebody asks how it is.
 const HEARD: Nanos = Nanos::from_secs(1);
-/// Who asked so recently will ask again.
-const WATCHED: Nanos = Nanos::from_secs(60);
+/// Who asked so recently will ask again: monitors ask every five minutes, or more often.
+const WATCHED: Nanos = Nanos::from_secs(600);
 /// Who asks the server where there is no account of the operator's. It need not exist: a refusal is an answer, and a
 /// connection without a login would count as an error of this host, which servers block after some.
 const NOBODY: &str = "evenkeel_health";

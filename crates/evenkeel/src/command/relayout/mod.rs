@@ -22,12 +22,12 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Rebuilds InnoDB tables in the order of their keys by ALTER TABLE ... FORCE, without blocking writers if the server can. Foreign \
-keys, triggers, generated columns and partitions stay. It shows first how each index lies and what a rebuild promises, and \
-afterwards what was gained. Without --tables it takes the tables with an index of at least 64 leaves that lies badly (less \
+keys, triggers, generated columns and partitions stay. It first shows how each index is laid out and the estimated gain, and \
+afterwards what was gained. Without --tables it takes the tables with an index of at least 64 leaves that is fragmented (less \
 than 0.9 in order, or less than 0.8 full); --all takes the others too.
 
 Pages are read if the server runs on this machine. Each table is held by FLUSH TABLES ... FOR EXPORT while its file is read, \
-and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). For a remote server nothing is promised, and tables must \
+and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). For a remote server nothing is estimated, and tables must \
 be named. A rebuild needs space for the table once more.
 
 At its end a rebuild waits up to a minute for other users of the table, and new users wait behind it. Ctrl-C or a kill \
@@ -37,7 +37,7 @@ Examples:
   evenkeel relayout sandbox:demo --dry-run
   evenkeel relayout mysql://root@db1/shop --tables item,author
 
-Exit codes: 0 done, or nothing lies badly; 1 a table was refused, or its pages cannot be read; 2 wrong use, a missing privilege, or an error of the server; \
+Exit codes: 0 done, or no table is fragmented; 1 a table was refused, or its pages cannot be read; 2 wrong use, a missing privilege, or an error of the server; \
 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server and database, as mysql://user@host:port/database or sandbox:NAME[/DATABASE]
@@ -49,7 +49,7 @@ pub struct Args {
     /// Also tables that lie well
     #[arg(long)]
     pub all: bool,
-    /// Show what would be done and what it promises, but change nothing
+    /// Show what would be done and the estimated gain, but change nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Print the result as JSON

@@ -96,9 +96,9 @@ fn promised(rows: &[(&str, &Pages)]) -> Vec<GridColumn> {
         GridColumn::of(rows, ["fill", ""], true, 2, |(_, index)| share(Some(index.fill))),
         GridColumn::of(rows, ["in", "order"], true, 0, |(_, index)| share(index.in_order)),
         GridColumn::of(rows, ["pages", ""], true, 0, |(_, index)| index.pages.to_string()),
-        GridColumn::of(rows, ["pages", "promised"], true, 0, |(_, index)| index.promised_pages.to_string()),
+        GridColumn::of(rows, ["pages", "estimate"], true, 0, |(_, index)| index.promised_pages.to_string()),
         GridColumn::of(rows, ["extents", &of], true, 1, |(_, index)| format::decimal(index.range_extents)),
-        GridColumn::of(rows, ["extents", "promised"], true, 1, |(_, index)| {
+        GridColumn::of(rows, ["extents", "estimate"], true, 1, |(_, index)| {
             format::decimal(index.promised_range_extents)
         }),
     ]
@@ -115,7 +115,7 @@ fn gained(before: &[(&str, &Pages)], after: &[Pages]) -> Vec<GridColumn> {
         GridColumn::of(after, ["fill", ""], true, 2, |index| pair(index, &|old| share(Some(old.fill)))),
         GridColumn::of(after, ["in order", ""], true, 0, |index| pair(index, &|old| share(old.in_order))),
         GridColumn::of(after, ["pages", ""], true, 0, |index| pair(index, &|old| old.pages.to_string())),
-        GridColumn::of(after, ["pages", "promised"], true, 1, |index| {
+        GridColumn::of(after, ["pages", "estimate"], true, 1, |index| {
             was(index).map_or("-".to_owned(), |old| old.promised_pages.to_string())
         }),
         GridColumn::of(after, ["extents", &of], true, 0, |index| {

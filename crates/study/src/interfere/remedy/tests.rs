@@ -118,7 +118,7 @@ fn remedies_are_tried_until_one_has_removed_the_slowdown_and_the_answer_says_wha
     let wide = sentences(&(plan, runs));
     assert!(wide[1].contains(": reduced;") && wide[2].contains(": not removed;"), "{wide:?}");
     assert!(
-        said[2].ends_with(" times what it did.") && said[3].starts_with("No table was checked"),
+        said[2].ends_with(" times as much as before.") && said[3].starts_with("No table was checked"),
         "{said:?}"
     );
 }
