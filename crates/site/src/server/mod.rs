@@ -18,7 +18,7 @@ pub use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, TlsError, TlsSetup};
 pub use local::Local;
 pub use preflight::{Needs, Problem, has_privilege, preflight};
-pub use sentry::{LockWait, on_lock_wait};
+pub use sentry::on_lock_wait;
 pub use session::Outcome;
 use std::fmt;
 use std::path::PathBuf;
