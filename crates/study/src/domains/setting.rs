@@ -93,7 +93,7 @@ impl Setting {
             LOAD => load,
             SELECT => rows * READ_S[place],
             BESIDE => rows * READ_S[place] + load / SECOND_PART as f64,
-            MACHINE => 9.0 * self.seconds.ceil(),
+            MACHINE => 3.5 * self.seconds.ceil(),
             NET => self.seconds.max(2.0) + 1.0,
             DISK => 2.0 * self.seconds + 1.5,
             _ => self.seconds + 1.5,
