@@ -6,14 +6,13 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_os::alone;
-use evenkeel_site::sandbox::ProcessId;
+use evenkeel_site::sandbox::{Exit, ProcessId, spawn_kept};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Lines of its log that are kept for error messages.
@@ -53,7 +52,7 @@ pub struct Child {
     id: ProcessId,
     deadline: Duration,
     tail: Tail,
-    waiter: Option<JoinHandle<Option<ExitStatus>>>,
+    exit: Exit,
 }
 
 /// The last lines of its log.
@@ -67,7 +66,6 @@ impl Child {
     /// It does not start, or ends at once; then with what it said.
     pub fn start<T: Send + 'static>(plan: &Plan<'_>, hears: fn(&Value) -> Option<T>) -> Result<(Self, T)> {
         let Plan { program, what, arguments, patience, deadline } = *plan;
-        let (started, births) = mpsc::sync_channel(1);
         let (tells, told) = mpsc::sync_channel(1);
         let (command, tail) = (command(program, arguments), Tail::default());
         let kept = tail.clone();
@@ -78,11 +76,13 @@ impl Child {
             }
             kept.push(line.to_owned());
         };
-        let keep = move || keep(command, &started, heard);
-        let waiter = std::thread::Builder::new().name(format!("{what}-waiter")).spawn(keep)?;
-        let born = births.recv().unwrap_or_else(|_| Err(std::io::Error::other("its thread ended")));
-        let id = born.with_context(|| format!("starting {} as a {what}", program.display()))?;
-        let child = Self { what, id, deadline, tail, waiter: Some(waiter) };
+        let read = move |child: &mut std::process::Child| {
+            let log = child.stderr.take().map(BufReader::new);
+            log.into_iter().flat_map(|log| log.lines().map_while(Result::ok)).for_each(|line| heard(&line));
+        };
+        let born = spawn_kept(&format!("{what}-waiter"), command, read);
+        let (id, exit) = born.with_context(|| format!("starting {} as a {what}", program.display()))?;
+        let child = Self { what, id, deadline, tail, exit };
         match told.recv_timeout(patience) {
             Ok(told) => Ok((child, told)),
             Err(_) => bail!("the {what} does not listen: {}", child.last_words()),
@@ -104,7 +104,7 @@ impl Child {
     ///
     /// # Errors
     /// It had ended badly before, or had to be killed.
-    pub fn stop(mut self) -> Result<()> {
+    pub fn stop(self) -> Result<()> {
         let status = self.end().ok_or_else(|| anyhow!("the {}'s end was not seen", self.what))?;
         if !status.success() {
             bail!("the {} ended with {status}: {}", self.what, self.last_words());
@@ -112,11 +112,9 @@ impl Child {
         Ok(())
     }
 
-    fn end(&mut self) -> Option<ExitStatus> {
-        let waiter = self.waiter.take()?;
+    fn end(&self) -> Option<ExitStatus> {
         self.id.end(self.deadline);
-        // A panic in it has been told already.
-        waiter.join().ok().flatten()
+        *self.exit.wait()
     }
 }
 
@@ -141,32 +139,6 @@ fn command(program: &Path, arguments: &[String]) -> Command {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     alone(&mut command);
     command
-}
-
-/// Starts it, reads its log to the end and waits for it.
-fn keep(
-    mut command: Command,
-    started: &mpsc::SyncSender<std::io::Result<ProcessId>>,
-    heard: impl Fn(&str),
-) -> Option<ExitStatus> {
-    let mut child = match command.spawn() {
-        Ok(child) => child,
-        Err(error) => {
-            // Whoever asked hears of it, or is gone.
-            let _ = started.send(Err(error));
-            return None;
-        }
-    };
-    // It is still there, at least as a zombie: nobody has waited for it yet.
-    let id = ProcessId::of(child.id() as i32);
-    let _ = started.send(id.ok_or_else(|| std::io::Error::other("/proc does not show it")));
-    if id.is_none() {
-        let _ = child.kill();
-    }
-    if let Some(log) = child.stderr.take() {
-        BufReader::new(log).lines().map_while(Result::ok).for_each(|line| heard(&line));
-    }
-    child.wait().ok()
 }
 
 #[cfg(test)]

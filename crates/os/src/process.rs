@@ -9,7 +9,7 @@ use std::mem::{self, MaybeUninit};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Child, Command};
 
 /// Sends a signal to the process of this number, whichever that is; false where there is none, or it may not be signalled. Numbers
 /// below 1, which mean several processes, are none.
@@ -24,6 +24,17 @@ pub fn signal_group(leader: u32, signal: i32) -> bool {
     let group = i32::try_from(leader).ok().filter(|group| *group > 1);
     // SAFETY: kill takes two numbers.
     group.is_some_and(|group| unsafe { libc::kill(-group, signal) == 0 })
+}
+
+/// A child that is killed and waited for when this is dropped; one that has ended needs neither.
+#[derive(Debug)]
+pub struct Owned(pub Child);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Whether a child of ours has ended, or is no child of ours. It stays to be waited for.
@@ -156,7 +167,7 @@ fn place() -> Option<(usize, usize)> {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
-    use std::process::{Child, Stdio};
+    use std::process::Stdio;
 
     fn sleeper() -> Child {
         Command::new("sleep").arg("600").stdin(Stdio::null()).process_group(0).spawn().unwrap()

@@ -133,15 +133,15 @@ impl AsRawFd for Socket {
 }
 
 /// The socket as what rustls reads from and writes to.
-impl Read for &Socket {
+impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.receive(buffer)
+        Self::receive(self, buffer)
     }
 }
 
-impl Write for &Socket {
+impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.send(bytes)
+        Self::send(self, bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! TLS is set up for the side of the clients and for that of the server, each by itself.
 
 mod certificate;
+mod stream;
 mod verify;
 
 use rustls::crypto::{CryptoProvider, ring};
@@ -11,6 +12,7 @@ use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerCon
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+pub use stream::Tls;
 pub use verify::{BackendMode, BackendTls, ClientTls, Identity, TlsError, TlsMode};
 use verify::{file, read_chain};
 

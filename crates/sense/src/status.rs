@@ -128,11 +128,6 @@ impl StatusReading {
         self.counters.get(name).copied()
     }
 
-    /// The value of a gauge at the time of the reading; `None` where the server has no such one.
-    pub fn gauge(&self, name: &str) -> Option<u64> {
-        self.gauges.get(name).copied()
-    }
-
     /// All gauges by name.
     pub fn gauges(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.gauges.iter().map(|(&name, &value)| (name, value))
@@ -287,7 +282,7 @@ mod tests {
         let rows = [("THREADS_RUNNING", "2"), ("innodb_rows_read", "5"), ("UPTIME", "9")];
         let reading = reading(&rows);
         assert_eq!(
-            (reading.gauge("Threads_running"), reading.counter("Innodb_rows_read")),
+            (reading.gauges.get("Threads_running").copied(), reading.counter("Innodb_rows_read")),
             (Some(2), Some(5))
         );
         assert_eq!(reading.uptime, Some(9));

@@ -101,12 +101,4 @@ impl Event {
 }
 
 /// Somebody who listens to events. It is called from any thread and has to be quick.
-pub trait Listener: Send + Sync {
-    fn notify(&self, event: &Event);
-}
-
-impl<F: Fn(&Event) + Send + Sync> Listener for F {
-    fn notify(&self, event: &Event) {
-        self(event);
-    }
-}
+pub type Listener = dyn Fn(&Event) + Send + Sync;

@@ -15,6 +15,8 @@ macro_rules! words {
         }
 
         impl $name {
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
+
             /// As it is stored and shown.
             pub const fn word(self) -> &'static str {
                 match self {

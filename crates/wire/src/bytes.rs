@@ -10,7 +10,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take(N)?.try_into().ok()
     }
 

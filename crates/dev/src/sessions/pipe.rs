@@ -4,7 +4,7 @@ use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::parts::Transport;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Read, Write};
 use std::rc::Rc;
 
 /// One direction of a connection: what is on the way, and what is there to be read.
@@ -145,8 +145,8 @@ impl Drop for Plug {
     }
 }
 
-impl Transport for Plug {
-    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+impl Write for Plug {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut conduit = self.conduit.borrow_mut();
         // Behind its own end nobody can say anything.
         if conduit.broken || conduit.to_other.ended {
@@ -159,14 +159,22 @@ impl Transport for Plug {
         }
     }
 
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Plug {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut conduit = self.conduit.borrow_mut();
         if conduit.broken {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
         conduit.to_guard.take(buffer).ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
+}
 
+impl Transport for Plug {
     fn end(&self) {
         let mut conduit = self.conduit.borrow_mut();
         conduit.to_other.ended = true;

@@ -2,7 +2,7 @@
 
 use super::{ProgressEvent, line};
 use crate::format::plain;
-use evenkeel_site::server::{LockWait, on_lock_wait};
+use evenkeel_site::server::on_lock_wait;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -29,7 +29,6 @@ pub struct View {
     out: Box<dyn Write + Send>,
     mode: Mode,
     last_step: String,
-    _hears: Option<Hears>,
 }
 
 impl View {
@@ -37,21 +36,20 @@ impl View {
     pub fn new(mode: Mode) -> Self {
         let bar = (mode == Mode::Live).then(bar);
         let live = bar.clone();
-        let before = on_lock_wait(Some(Arc::new(move |text: &str| {
+        on_lock_wait(Some(Arc::new(move |text: &str| {
             let event = ProgressEvent::Warning { text: text.to_owned() };
             match &live {
                 Some(bar) => show_live(bar, &event),
                 None => write_line(&mut io::stderr(), mode, &event, &mut String::new()),
             }
         })));
-        let out = Box::new(io::stderr());
-        Self { bar, out, mode, last_step: String::new(), _hears: Some(Hears { before }) }
+        Self { bar, out: Box::new(io::stderr()), mode, last_step: String::new() }
     }
 
     /// A view that writes text elsewhere; `Live` becomes `Lines`.
     #[cfg(test)]
     pub fn to(mode: Mode, out: Box<dyn Write + Send>) -> Self {
-        Self { bar: None, out, mode, last_step: String::new(), _hears: None }
+        Self { bar: None, out, mode, last_step: String::new() }
     }
 
     /// Shows an event. A stderr that cannot be written to does not stop a measurement: the event is lost.
@@ -63,19 +61,9 @@ impl View {
     }
 }
 
-/// Who heard of locks before hears of them again when this is dropped: of two views the inner one goes first.
-struct Hears {
-    before: Option<LockWait>,
-}
-
-impl Drop for Hears {
-    fn drop(&mut self) {
-        on_lock_wait(self.before.take());
-    }
-}
-
 impl Drop for View {
     fn drop(&mut self) {
+        on_lock_wait(None);
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

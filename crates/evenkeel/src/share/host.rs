@@ -1,9 +1,10 @@
 //! A host that shares storage as a child process of our own binary: its disks over NBD, or its one disk mounted.
 
-use super::top::{self, Status};
+use super::top;
 use crate::child::{self, Child, DEADLINE, PATIENCE, Plan};
 use anyhow::{Result, bail};
 use evenkeel_os::tools;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -83,7 +84,7 @@ impl Host {
     ///
     /// # Errors
     /// It has ended; with what it said.
-    pub fn status(&self) -> Result<Option<Status>> {
+    pub fn status<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         match top::read(&self.places.metrics) {
             Ok(status) => Ok(Some(status)),
             Err(_) => self.check().map(|()| None),

@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(answer(&address, "/metrics").0, 503);
         latest.put(Snapshot { at: clock.now(), ..snapshot() });
         assert!(answer(&address, "/metrics").1.contains("evenkeel_share_window 8.5\n"));
-        let status = (0..30).find_map(|_| top::read(&address).ok()).unwrap();
+        let status: top::Status = (0..30).find_map(|_| top::read(&address).ok()).unwrap();
         assert_eq!(status.members.len(), 2);
         assert_eq!(answer(&address, "/else").0, 404);
     }

@@ -4,6 +4,7 @@ use crate::view::http;
 use crate::view::live::{self, Frame, keep, seconds, spark, up};
 use anyhow::Result;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -167,8 +168,6 @@ pub struct Status {
     pub outsider: bool,
     /// This host's part of the device over what its shares give it, where the storage does not follow windows.
     pub unfair: Option<f64>,
-    /// What shares add to the window, as the published law counts it for this period; of another law nothing.
-    pub beta: Option<f64>,
     /// Nobody has said what I/Os cost: what stands here as device time is made of figures that fit no storage in particular.
     pub assumed: bool,
     pub threshold_s: Option<f64>,
@@ -229,7 +228,7 @@ pub struct Member {
 ///
 /// # Errors
 /// Nobody answers there, it is no host, it has not begun yet, or it is of another version.
-pub fn read(address: &str) -> Result<Status> {
+pub fn read<T: DeserializeOwned>(address: &str) -> Result<T> {
     let hint = "start `evenkeel share disk` with --metrics, and give its address here";
     http::get_json(address, "/status", hint)
 }

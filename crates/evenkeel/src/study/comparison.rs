@@ -289,7 +289,7 @@ fn as_json([first, second]: [&str; 2], compared: &Compared, commands: &[String])
     let comparison = compared.comparison.as_ref();
     let interval = comparison.and_then(|found| found.ratio.interval);
     json!({
-        "first": first, "second": second, "of": compared.figure.name(), "margin": compared.margin.share(),
+        "first": first, "second": second, "of": compared.figure.word(), "margin": compared.margin.share(),
         "ratio": comparison.map(|found| found.ratio.ratio), "low": interval.map(|(low, _)| low),
         "high": interval.map(|(_, high)| high), "confidence_to_differ": comparison.map(|found| found.confidence),
         "verdict": word(compared.verdict), "at": places(compared), "runs_more": runs_more, "commands": commands,

@@ -5,11 +5,8 @@ use crate::failure;
 use crate::guard::child::{Child, Spec};
 use crate::guard::journal::{Follower, Recorded};
 use crate::share::host;
-use crate::share::top::Status;
 use evenkeel_lab::workload::user::Definition;
-use evenkeel_study::published::{
-    DiskStatus, Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick,
-};
+use evenkeel_study::published::{Guard, GuardPlan, Host, HostStatus, Program, PublishedError, Result, Tick};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -115,28 +112,11 @@ impl Host for ChildHost {
     }
 
     fn status(&self) -> Result<Option<HostStatus>> {
-        Ok(self.0.status().map_err(outside)?.map(|status| said(&status)))
+        self.0.status().map_err(outside)
     }
 
     fn stop(self: Box<Self>) -> Result<()> {
         self.0.stop().map_err(outside)
-    }
-}
-
-fn said(status: &Status) -> HostStatus {
-    let disks = status.disks.iter().map(|disk| DiskStatus {
-        shares: disk.shares,
-        wanted: disk.wanted,
-        ios: disk.reads + disk.writes,
-    });
-    HostStatus {
-        at_s: status.at_s,
-        window: status.window,
-        outstanding: status.outstanding,
-        ios_per_s: status.throughput,
-        latency_s: status.latency_s,
-        beta: status.beta,
-        disks: disks.collect(),
     }
 }
 
@@ -146,6 +126,7 @@ mod tests {
     use crate::config::guard::GuardConfig;
     use crate::config::share::ShareConfig;
     use crate::share::fixture::snapshot;
+    use crate::share::metrics::status;
     use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
     use evenkeel_study::published::{DiskFile, HostFile, WindowFile};
     use evenkeel_study::throttling::REREAD_TOML;
@@ -178,11 +159,14 @@ mod tests {
 
     #[test]
     fn what_a_host_says_reaches_the_study() {
-        let mut status = Status::from(&snapshot());
-        (status.disks[0].reads, status.disks[0].writes, status.disks[0].wanted) = (100, 40, 8.0);
-        let said = said(&Status { beta: Some(3.0), ..status });
+        let mut status = status(&snapshot());
+        status["beta"] = json!(3.0);
+        let disk = &mut status["disks"][0];
+        (disk["reads"], disk["writes"], disk["wanted"]) = (json!(100), json!(40), json!(8.0));
+        let said: HostStatus = serde_json::from_value(status).unwrap();
         assert_eq!((said.window, said.ios_per_s, said.beta), (8.5, 550.0, Some(3.0)));
-        assert_eq!((said.disks[0].ios, said.disks[0].wanted), (140, 8.0));
+        let disk = said.disks[0];
+        assert_eq!((disk.reads, disk.writes, disk.wanted), (100, 40, 8.0));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::failure;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, bail};
+use evenkeel_os::{Background, Until};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -10,9 +11,8 @@ use std::io;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle, sleep};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// A server is waited for so long: it may be on a machine that is at its limit.
@@ -76,8 +76,7 @@ const NAP: Duration = Duration::from_millis(50);
 /// A running server; it ends when this is dropped.
 pub struct Server {
     address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _serving: Background<()>,
 }
 
 impl Server {
@@ -86,11 +85,9 @@ impl Server {
         let listener = TcpListener::bind(place(address)?)
             .with_context(|| format!("listening on {address} for metrics"))?;
         listener.set_nonblocking(true)?;
-        let (address, stop) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
-        let stopped = Arc::clone(&stop);
-        let serve = move || serve(&listener, answer, &stopped);
-        let thread = Builder::new().name("metrics".into()).spawn(serve)?;
-        Ok(Self { address, stop, thread: Some(thread) })
+        let address = listener.local_addr()?;
+        let serving = Background::start("metrics", move |until| serve(&listener, answer, until))?;
+        Ok(Self { address, _serving: serving })
     }
 
     /// Where it listens.
@@ -99,25 +96,17 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A panic in it has been told already.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn serve(listener: &TcpListener, answer: impl Fn(&str) -> Page + Send + 'static, stop: &AtomicBool) {
+fn serve(listener: &TcpListener, answer: impl Fn(&str) -> Page + Send + 'static, until: &Until) {
     let answer = Arc::new(Mutex::new(answer));
     let mut clients: VecDeque<(Arc<TcpStream>, JoinHandle<()>)> = VecDeque::new();
-    while !stop.load(Ordering::Relaxed) {
+    loop {
         clients.retain(|(_, thread)| !thread.is_finished());
         // Nobody is there, no descriptor is left, or a client left while it waited: later is better than never.
         let Ok((stream, _)) = listener.accept() else {
-            sleep(NAP);
-            continue;
+            if until.wait(NAP) {
+                continue;
+            }
+            break;
         };
         let stream = Arc::new(stream);
         if clients.len() >= CLIENTS

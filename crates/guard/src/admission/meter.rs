@@ -76,9 +76,7 @@ impl Meter {
                 current.response_min = Some(current.response_min.map_or(response, |r| r.min(response)));
                 current.response_max = current.response_max.max(Some(response));
             }
-            Outcome::Overload => current.overloads += 1,
-            Outcome::RolledBack => current.rolled_back += 1,
-            Outcome::Ignored => current.ignored += 1,
+            other => self.failed(other),
         }
         if outcome != Outcome::Ignored {
             if self.recent.count() >= RECENT {
@@ -90,15 +88,21 @@ impl Meter {
 
     /// A transaction that was on loan at the server ended after `response`, which is no evidence about others.
     pub fn ended_on_loan(&mut self, outcome: Outcome, response: Nanos) {
-        let current = &mut self.current;
         match outcome {
             Outcome::Success => {
-                current.on_loan += 1;
-                current.on_loan_s += response.as_secs_f64();
+                self.current.on_loan += 1;
+                self.current.on_loan_s += response.as_secs_f64();
             }
-            Outcome::Overload => current.overloads += 1,
-            Outcome::RolledBack => current.rolled_back += 1,
-            Outcome::Ignored => current.ignored += 1,
+            other => self.failed(other),
+        }
+    }
+
+    fn failed(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Success => {}
+            Outcome::Overload => self.current.overloads += 1,
+            Outcome::RolledBack => self.current.rolled_back += 1,
+            Outcome::Ignored => self.current.ignored += 1,
         }
     }
 

@@ -75,72 +75,51 @@ pub enum Fault {
 
 pub const SENSORS: usize = 11;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sensor {
-    CpuPerCommit,
-    CyclesPerCommit,
-    DtlbMisses,
-    CacheMisses,
-    SwitchesPerCommit,
-    LockWaitShare,
-    DeadlocksPerCommit,
-    MemoryPressure,
-    MemoryUsed,
-    MemoryFree,
-    UserCpuShare,
+/// A sensor for each signal, which has its name.
+macro_rules! sensors {
+    ($($sensor:ident = $signal:ident,)+) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Sensor {
+            $($sensor,)+
+        }
+
+        impl Sensor {
+            /// All, in the order of [`values`].
+            pub const ALL: [Self; SENSORS] = [$(Self::$sensor,)+];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$sensor => stringify!($signal),)+
+                }
+            }
+
+            pub fn of(self, signals: &mut Signals) -> &mut Option<f64> {
+                match self {
+                    $(Self::$sensor => &mut signals.$signal,)+
+                }
+            }
+        }
+    };
+}
+
+sensors! {
+    CpuPerCommit = cpu_per_commit,
+    CyclesPerCommit = cycles_per_commit,
+    DtlbMisses = dtlb_misses,
+    CacheMisses = cache_misses,
+    SwitchesPerCommit = switches_per_commit,
+    LockWaitShare = lock_wait_share,
+    DeadlocksPerCommit = deadlocks_per_commit,
+    MemoryPressure = memory_pressure,
+    MemoryUsed = memory_used,
+    MemoryFree = memory_free,
+    UserCpuShare = user_cpu_share,
 }
 
 impl Sensor {
-    /// All, in the order of [`values`].
-    pub const ALL: [Self; SENSORS] = [
-        Self::CpuPerCommit,
-        Self::CyclesPerCommit,
-        Self::DtlbMisses,
-        Self::CacheMisses,
-        Self::SwitchesPerCommit,
-        Self::LockWaitShare,
-        Self::DeadlocksPerCommit,
-        Self::MemoryPressure,
-        Self::MemoryUsed,
-        Self::MemoryFree,
-        Self::UserCpuShare,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::CpuPerCommit => "cpu_per_commit",
-            Self::CyclesPerCommit => "cycles_per_commit",
-            Self::DtlbMisses => "dtlb_misses",
-            Self::CacheMisses => "cache_misses",
-            Self::SwitchesPerCommit => "switches_per_commit",
-            Self::LockWaitShare => "lock_wait_share",
-            Self::DeadlocksPerCommit => "deadlocks_per_commit",
-            Self::MemoryPressure => "memory_pressure",
-            Self::MemoryUsed => "memory_used",
-            Self::MemoryFree => "memory_free",
-            Self::UserCpuShare => "user_cpu_share",
-        }
-    }
-
     /// Whether it is a share of a whole.
     fn is_share(self) -> bool {
         matches!(self, Self::LockWaitShare | Self::MemoryPressure | Self::UserCpuShare)
-    }
-
-    pub fn of(self, signals: &mut Signals) -> &mut Option<f64> {
-        match self {
-            Self::CpuPerCommit => &mut signals.cpu_per_commit,
-            Self::CyclesPerCommit => &mut signals.cycles_per_commit,
-            Self::DtlbMisses => &mut signals.dtlb_misses,
-            Self::CacheMisses => &mut signals.cache_misses,
-            Self::SwitchesPerCommit => &mut signals.switches_per_commit,
-            Self::LockWaitShare => &mut signals.lock_wait_share,
-            Self::DeadlocksPerCommit => &mut signals.deadlocks_per_commit,
-            Self::MemoryPressure => &mut signals.memory_pressure,
-            Self::MemoryUsed => &mut signals.memory_used,
-            Self::MemoryFree => &mut signals.memory_free,
-            Self::UserCpuShare => &mut signals.user_cpu_share,
-        }
     }
 }
 

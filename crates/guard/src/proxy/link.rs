@@ -2,8 +2,8 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_os::Socket;
-use rustls::Connection;
-use std::io::{self, Read, Write};
+use evenkeel_os::tls::Tls;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +13,8 @@ pub enum Received {
     End,
 }
 
-pub trait Transport {
-    /// Sends what fits; `WouldBlock` where nothing does.
-    fn send(&self, bytes: &[u8]) -> io::Result<usize>;
-    /// Receives what is there; `WouldBlock` where nothing is, 0 at the end.
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
+/// A socket that never waits: it says `WouldBlock`.
+pub trait Transport: Read + Write {
     /// Sends the end: the other side sees that nothing more comes.
     fn end(&self);
     /// Whether the other machine owes an answer for so long that it must be gone.
@@ -25,14 +22,6 @@ pub trait Transport {
 }
 
 impl Transport for Socket {
-    fn send(&self, bytes: &[u8]) -> io::Result<usize> {
-        Socket::send(self, bytes)
-    }
-
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        Socket::receive(self, buffer)
-    }
-
     fn end(&self) {
         Socket::end(self);
     }
@@ -45,7 +34,7 @@ impl Transport for Socket {
 /// The connection to one side: what is still to be sent, and whether it has ended.
 pub struct Link<T> {
     socket: T,
-    tls: Option<Box<Connection>>,
+    tls: Option<Tls>,
     /// What was to be sent and did not fit, from `sent` on.
     unsent: Vec<u8>,
     sent: usize,
@@ -82,14 +71,8 @@ impl<T: Transport> Link<T> {
         &self.socket
     }
 
-    /// Begins a TLS handshake, which goes on by itself in what follows. `early` was read behind the request
-    /// for it and belongs to the handshake.
-    pub fn start_tls(&mut self, connection: Connection, mut early: &[u8]) -> io::Result<()> {
-        let mut tls = Box::new(connection);
-        while !early.is_empty() {
-            tls.read_tls(&mut early)?;
-            tls.process_new_packets().map_err(io::Error::other)?;
-        }
+    /// Goes on with TLS, whose handshake goes on by itself in what follows.
+    pub fn start_tls(&mut self, tls: Tls) -> io::Result<()> {
         self.tls = Some(tls);
         self.flush().map(|_| ())
     }
@@ -110,7 +93,7 @@ impl<T: Transport> Link<T> {
     }
 
     pub fn is_blocked(&self) -> bool {
-        self.sent < self.unsent.len() || self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+        self.sent < self.unsent.len() || self.tls.as_ref().is_some_and(Tls::wants_flush)
     }
 
     pub fn unsent(&self) -> usize {
@@ -159,28 +142,19 @@ impl<T: Transport> Link<T> {
 
     /// Hands bytes to the kernel, or to TLS and what comes of it to the kernel; says how many were taken.
     fn send_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(tls) = &mut self.tls else { return self.socket.send(bytes) };
-        let taken = tls.writer().write(bytes)?;
-        match self.flush_tls() {
-            // TLS keeps what it took until there is room again; it must not be given the same bytes twice.
-            Err(error) if taken > 0 && error.kind() == io::ErrorKind::WouldBlock => Ok(taken),
-            // Before the end of its handshake TLS keeps a few bytes and takes no more.
-            Ok(()) if taken == 0 => Err(io::ErrorKind::WouldBlock.into()),
-            flushed => flushed.map(|()| taken),
+        match &mut self.tls {
+            Some(tls) => tls.send(&mut self.socket, &[IoSlice::new(bytes)]),
+            None => self.socket.write(bytes),
         }
     }
 
     fn flush_tls(&mut self) -> io::Result<()> {
-        let Some(tls) = &mut self.tls else { return Ok(()) };
-        while tls.wants_write() {
-            tls.write_tls(&mut Raw(&self.socket))?;
-        }
-        Ok(())
+        self.tls.as_mut().map_or(Ok(()), |tls| tls.flush(&mut self.socket))
     }
 
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Received> {
         let received = loop {
-            match if self.tls.is_some() { self.receive_tls(buffer) } else { self.socket.receive(buffer) } {
+            match self.receive_some(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 received => break received,
             }
@@ -203,26 +177,14 @@ impl<T: Transport> Link<T> {
         }
     }
 
-    fn receive_tls(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let Some(tls) = &mut self.tls else { return Ok(0) };
-            match tls.reader().read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // An end without TLS's own goodbye is an end.
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
-                read => return read,
-            }
-            if tls.read_tls(&mut Raw(&self.socket))? == 0 {
-                return Ok(0);
-            }
-            let processed = tls.process_new_packets();
-            // An alert says to the other side what was wrong; the answers of a handshake have to go out.
-            match self.flush_tls() {
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                _ => {}
-            }
-            processed.map_err(io::Error::other)?;
-            self.flush()?;
+    fn receive_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return self.socket.read(buffer) };
+        let received = tls.receive(&mut self.socket, &mut [IoSliceMut::new(buffer)]);
+        // An alert says to the other side what was wrong; the answers of a handshake have to go out, and what waited for its end.
+        let flushed = self.flush();
+        match received {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            received => flushed.and(received),
         }
     }
 
@@ -243,29 +205,10 @@ impl<T: Transport> Link<T> {
             return;
         }
         if let Some(tls) = &mut self.tls {
-            tls.send_close_notify();
+            tls.end();
             // Whoever is gone needs no goodbye.
             let _ = self.flush_tls();
         }
         self.socket.end();
-    }
-}
-
-/// The socket as what rustls reads from and writes to.
-struct Raw<'a, T>(&'a T);
-
-impl<T: Transport> Read for Raw<'_, T> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.receive(buffer)
-    }
-}
-
-impl<T: Transport> Write for Raw<'_, T> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.send(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::link::{Link, Received, Transport};
 use super::session::{Action, Context, Event, Session, Side};
 use crate::admission::Notice;
 use evenkeel_core::Nanos;
-use evenkeel_os::tls::TlsSetup;
+use evenkeel_os::tls::{Tls, TlsSetup};
 use evenkeel_os::{Endpoint, Ready};
 use std::io;
 use std::sync::Arc;
@@ -241,12 +241,13 @@ impl<T: Transport> Pair<T> {
             Action::Send(side, bytes) => self.send(side, &bytes),
             Action::ClientTls(early) => {
                 let begun = desk.tls.accept().map_err(io::Error::other);
-                let begun = begun.and_then(|connection| self.client.start_tls(connection, &early));
+                let begun =
+                    begun.and_then(|connection| self.client.start_tls(Tls::start(connection, &early)?));
                 begun.map_err(|error| (Side::Client, error))
             }
             Action::ServerTls => {
                 let begun = desk.tls.connect().map_err(io::Error::other);
-                let begun = begun.and_then(|connection| self.server.start_tls(connection, &[]));
+                let begun = begun.and_then(|connection| self.server.start_tls(Tls::start(connection, &[])?));
                 begun.map_err(|error| (Side::Server, error))
             }
             Action::End(side) => {

@@ -9,6 +9,7 @@ use crate::HaulError;
 use crate::convert::Tally;
 use crate::table::literal;
 use evenkeel_site::server::{Control, TargetError};
+use evenkeel_site::words;
 
 pub const FILES: &str = "evenkeel_loads";
 pub const PARTS: &str = "evenkeel_load_parts";
@@ -32,32 +33,22 @@ pub(crate) struct KnownFile {
     pub audited: bool,
 }
 
-/// What the tables of a load were when the first one into them began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
-    /// Made by it.
-    Created,
-    /// There, and empty.
-    Empty,
-    /// There, with rows of others.
-    Filled,
+words! {
+    /// What the tables of a load were when the first one into them began.
+    #[derive(PartialOrd, Ord)]
+    Origin {
+        /// Made by it.
+        Created = "created",
+        /// There, and empty.
+        Empty = "empty",
+        /// There, with rows of others.
+        Filled = "filled",
+    }
 }
 
 impl Origin {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Empty => "empty",
-            Self::Filled => "filled",
-        }
-    }
-
     fn of(word: &str) -> Self {
-        match word {
-            "created" => Self::Created,
-            "empty" => Self::Empty,
-            _ => Self::Filled,
-        }
+        Self::ALL.into_iter().find(|known| known.word() == word).unwrap_or(Self::Filled)
     }
 }
 

@@ -143,9 +143,8 @@ impl Stamp {
         };
         let mut tables: Vec<_> = stored.tables.into_iter().map(content).collect::<Option<_>>()?;
         tables.sort_by_key(|(table, _)| *table);
-        let states = [State::Building, State::Ready, State::Written];
         Some(Self {
-            state: states.into_iter().find(|known| known.word() == *state)?,
+            state: State::ALL.into_iter().find(|known| known.word() == *state)?,
             generator_version: stored.generator_version,
             set: DataSet::of_stamp(set, stored.numbers)?,
             seed: Seed(stored.seed),
@@ -206,10 +205,6 @@ words! {
         /// As a dump is loaded, which leaves the same pages as [`Via::Load`].
         Dump = "dump",
     }
-}
-
-impl Via {
-    pub const ALL: [Self; 5] = [Self::Insert, Self::Script, Self::Shuffled, Self::Load, Self::Dump];
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

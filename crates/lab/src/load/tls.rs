@@ -3,11 +3,9 @@
 use super::schedule::{LoadError, Result};
 use evenkeel_core::Nanos;
 use evenkeel_os::Socket;
-use evenkeel_os::tls::{TlsError, TlsSetup};
+use evenkeel_os::tls::{Tls, TlsError, TlsSetup};
 use evenkeel_site::server::{Target, TlsMode};
-use rustls::ClientConnection;
-use std::io;
-use std::io::{Read, Write};
+use std::io::{self, IoSlice, IoSliceMut, Read};
 
 /// How to start TLS with one target; `None` where the plan wants none.
 pub(super) fn setup(target: &Target) -> Result<Option<TlsSetup>> {
@@ -30,110 +28,85 @@ fn failed(target: &Target, error: TlsError) -> LoadError {
 
 /// A socket, and what encrypts on it if anything does.
 pub(super) struct Link {
-    socket: Socket,
-    tls: Option<Box<ClientConnection>>,
-    /// Whether the kernel notes when bytes come in, and how long those that were read last had been there.
-    stamps: bool,
-    age: Option<Nanos>,
+    socket: Stamped,
+    tls: Option<Tls>,
 }
 
 impl Link {
     pub fn new(socket: Socket) -> Self {
-        Self { socket, tls: None, stamps: false, age: None }
+        Self { socket: Stamped { socket, stamps: false, age: None }, tls: None }
     }
 
     pub fn socket(&self) -> &Socket {
-        &self.socket
+        &self.socket.socket
     }
 
     /// Has the kernel note when bytes come in, where it does that for such a socket.
     pub fn stamp_arrivals(&mut self) {
-        self.stamps = self.socket.stamp_arrivals().is_ok();
+        self.socket.stamps = self.socket().stamp_arrivals().is_ok();
     }
 
     /// How long the bytes that were read last had been there, where that is known.
     pub fn age(&self) -> Option<Nanos> {
-        self.age
+        self.socket.age
     }
 
     /// Begins the TLS handshake, which goes on in [`Link::send`] and [`Link::receive`].
-    pub fn start_tls(&mut self, connection: ClientConnection) {
-        self.tls = Some(Box::new(connection));
+    pub fn start_tls(&mut self, setup: &TlsSetup) -> io::Result<()> {
+        self.tls = Some(Tls::start(setup.connect().map_err(io::Error::other)?, &[])?);
+        Ok(())
     }
 
     pub fn is_handshaking(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
+        self.tls.as_ref().is_some_and(Tls::is_handshaking)
     }
 
     /// Hands bytes to the kernel, or to TLS and what comes of it to the kernel; says how many were taken.
     /// `WouldBlock` where the kernel takes no more.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(tls) = &mut self.tls else { return self.socket.send(bytes) };
-        let taken = tls.writer().write(bytes)?;
-        match self.flush() {
-            // TLS keeps what it took until there is room again; it must not be given the same bytes twice.
-            Err(error) if taken > 0 && error.kind() == io::ErrorKind::WouldBlock => Ok(taken),
-            flushed => flushed.map(|()| taken),
+        let socket = &mut self.socket.socket;
+        match &mut self.tls {
+            Some(tls) => tls.send(socket, &[IoSlice::new(bytes)]),
+            None => socket.send(bytes),
         }
     }
 
     /// Sends what TLS itself still has to say; `WouldBlock` where the kernel takes no more.
     pub fn flush(&mut self) -> io::Result<()> {
-        let Some(tls) = &mut self.tls else { return Ok(()) };
-        while tls.wants_write() {
-            tls.write_tls(&mut &self.socket)?;
-        }
-        Ok(())
+        self.tls.as_mut().map_or(Ok(()), |tls| tls.flush(&mut self.socket.socket))
     }
 
     /// Whether TLS holds bytes that the kernel has not taken yet.
     pub fn wants_flush(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+        self.tls.as_ref().is_some_and(Tls::wants_flush)
     }
 
     /// Receives plain bytes: how many, and whether the socket was emptied. `WouldBlock` where there are
-    /// none, 0 at the end. Afterwards TLS may want a flush.
+    /// none, 0 at the end. Afterwards TLS may want a flush, which is for the caller: room to write says nothing of what there is to read.
     pub fn receive(&mut self, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
-        let Some(tls) = &mut self.tls else {
-            let count = received(&self.socket, self.stamps, &mut self.age, buffer)?;
-            return Ok((count, count < buffer.len()));
-        };
-        loop {
-            match tls.reader().read(buffer) {
-                Ok(count) => return Ok((count, false)),
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                Err(_) => {}
-            }
-            let mut raw = Stamped { socket: &self.socket, stamps: self.stamps, age: &mut self.age };
-            if tls.read_tls(&mut raw)? == 0 {
-                return Ok((0, true));
-            }
-            // What TLS now wants to say is for the caller to flush: room to write says nothing of what there
-            // is to read.
-            tls.process_new_packets().map_err(io::Error::other)?;
+        if let Some(tls) = &mut self.tls {
+            return Ok((tls.receive(&mut self.socket, &mut [IoSliceMut::new(buffer)])?, false));
         }
+        let count = self.socket.read(buffer)?;
+        Ok((count, count < buffer.len()))
     }
 }
 
-/// Reads what is there, and notes how long that had been there.
-fn received(socket: &Socket, stamps: bool, age: &mut Option<Nanos>, buffer: &mut [u8]) -> io::Result<usize> {
-    if !stamps {
-        return socket.receive(buffer);
-    }
-    let (count, noted) = socket.receive_stamped(buffer)?;
-    *age = noted;
-    Ok(count)
-}
-
-/// The socket as what rustls reads from.
-struct Stamped<'a> {
-    socket: &'a Socket,
+/// A socket that notes how long what it read last had been there.
+struct Stamped {
+    socket: Socket,
+    /// Whether the kernel notes when bytes come in.
     stamps: bool,
-    age: &'a mut Option<Nanos>,
+    age: Option<Nanos>,
 }
 
-impl Read for Stamped<'_> {
+impl Read for Stamped {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        received(self.socket, self.stamps, self.age, buffer)
+        if !self.stamps {
+            return self.socket.receive(buffer);
+        }
+        let (count, noted) = self.socket.receive_stamped(buffer)?;
+        self.age = noted;
+        Ok(count)
     }
 }

@@ -22,13 +22,11 @@ pub fn catalog() -> Vec<Entry> {
 /// An unknown name, with those that are near, or one of a workload for other data.
 pub fn find(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>, WorkloadError> {
     check_name(name)?;
-    let database = database.into();
-    let found = match database {
-        Database::Tpcw(database) => tpcw::find(name, database),
-        Database::DvdStore(size) => dvdstore::find(name, size),
+    let (found, title) = match database.into() {
+        Database::Tpcw(database) => (tpcw::find(name, database), "TPC-W"),
+        Database::DvdStore(size) => (dvdstore::find(name, size), "DVD Store"),
     };
-    let other = || format!("workload `{name}` does not go with {} data", database.title());
-    found.ok_or_else(|| WorkloadError(other()))
+    found.ok_or_else(|| WorkloadError(format!("workload `{name}` does not go with {title} data")))
 }
 
 /// Whether there is a workload of this name.
@@ -94,13 +92,6 @@ impl Database {
             DataSet::Tpcw(scale) => tpcw::Database::read(scale, control)?.into(),
             DataSet::DvdStore(size) => size.into(),
         })
-    }
-
-    pub(super) fn title(self) -> &'static str {
-        match self {
-            Self::Tpcw(_) => "TPC-W",
-            Self::DvdStore(_) => "DVD Store",
-        }
     }
 }
 

@@ -55,47 +55,34 @@ pub enum PageKind {
     Other,
 }
 
+/// Each kind with its numbers, and the name that innochecksum's summary has.
+const KINDS: [(PageKind, &[u16], &str); 15] = [
+    (PageKind::Index, &[17_855, 17_854, 18], "Index page"),
+    (PageKind::UndoLog, &[2], "Undo log page"),
+    (PageKind::Inode, &[3], "Inode page"),
+    (PageKind::ChangeBufferFree, &[4], "Insert buffer free list page"),
+    (PageKind::Allocated, &[0], "Freshly allocated page"),
+    (PageKind::ChangeBufferBitmap, &[5], "Insert buffer bitmap"),
+    (PageKind::System, &[6], "System page"),
+    (PageKind::TransactionSystem, &[7], "Transaction system page"),
+    (PageKind::SpaceHeader, &[8], "File Space Header"),
+    (PageKind::Extents, &[9], "Extent descriptor page"),
+    (PageKind::Blob, &[10], "BLOB page"),
+    (PageKind::CompressedBlob, &[11, 12], "Compressed BLOB page"),
+    (PageKind::PageCompressed, &[34_354], "Page compressed page"),
+    (PageKind::PageCompressedEncrypted, &[37_401], "Page compressed encrypted page"),
+    (PageKind::Other, &[], "Other type of page"),
+];
+
 impl PageKind {
-    /// The kind by its number.
     fn of(number: u16) -> Self {
-        match number {
-            17_855 | 17_854 | 18 => Self::Index,
-            2 => Self::UndoLog,
-            3 => Self::Inode,
-            4 => Self::ChangeBufferFree,
-            0 => Self::Allocated,
-            5 => Self::ChangeBufferBitmap,
-            6 => Self::System,
-            7 => Self::TransactionSystem,
-            8 => Self::SpaceHeader,
-            9 => Self::Extents,
-            10 => Self::Blob,
-            11 | 12 => Self::CompressedBlob,
-            34_354 => Self::PageCompressed,
-            37_401 => Self::PageCompressedEncrypted,
-            _ => Self::Other,
-        }
+        let known = KINDS.iter().find(|(_, numbers, _)| numbers.contains(&number));
+        known.map_or(Self::Other, |(kind, ..)| *kind)
     }
 
-    /// The same name that innochecksum's summary has.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Index => "Index page",
-            Self::UndoLog => "Undo log page",
-            Self::Inode => "Inode page",
-            Self::ChangeBufferFree => "Insert buffer free list page",
-            Self::Allocated => "Freshly allocated page",
-            Self::ChangeBufferBitmap => "Insert buffer bitmap",
-            Self::System => "System page",
-            Self::TransactionSystem => "Transaction system page",
-            Self::SpaceHeader => "File Space Header",
-            Self::Extents => "Extent descriptor page",
-            Self::Blob => "BLOB page",
-            Self::CompressedBlob => "Compressed BLOB page",
-            Self::PageCompressed => "Page compressed page",
-            Self::PageCompressedEncrypted => "Page compressed encrypted page",
-            Self::Other => "Other type of page",
-        }
+        // They stand in the order of the kinds.
+        KINDS[self as usize].2
     }
 }
 

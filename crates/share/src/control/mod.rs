@@ -75,7 +75,7 @@ pub struct Loop {
     storage: Storage,
     crowded: Crowded,
     totals: Totals,
-    listener: Arc<dyn Listener>,
+    listener: Arc<Listener>,
     latest: Latest<Snapshot>,
     patience: Duration,
     /// When the last period ended, and of how many to come the latency is not reported.
@@ -95,10 +95,10 @@ impl Loop {
         (engine, names): (Handle, Vec<String>),
         (mut bus, clock): (Bus, Clock),
         settings: Settings,
-        (listener, latest): (Arc<dyn Listener>, Latest<Snapshot>),
+        (listener, latest): (Arc<Listener>, Latest<Snapshot>),
     ) -> Self {
         let law = SupervisedLaw::new(settings.law.build(), settings.law.initial());
-        listener.notify(&Event::Joined {
+        listener(&Event::Joined {
             member: bus.name().to_owned(),
             period: settings.period,
             note: bus.note().map(str::to_owned),
@@ -219,22 +219,22 @@ impl Loop {
         let at_floor = self.law.is_at_floor();
         self.why = Why::of(&self.settings.law, window, at_floor, &heeded.reports, heeded.own);
         if self.fault.take().is_some() {
-            self.listener.notify(&Event::Recovered);
+            (self.listener)(&Event::Recovered);
         }
         if window != from {
             self.engine.set_window(window);
-            self.listener.notify(&Event::Window { from, to: window, why: self.why.clone() });
+            (self.listener)(&Event::Window { from, to: window, why: self.why.clone() });
         }
         self.notify_of_fairness();
         match self.why {
             Why::Outsider { latency, threshold } if !self.outsider => {
                 self.outsider = true;
-                self.listener.notify(&Event::Outsider { latency, threshold });
+                (self.listener)(&Event::Outsider { latency, threshold });
             }
             Why::Outsider { .. } => {}
             _ if self.outsider => {
                 self.outsider = false;
-                self.listener.notify(&Event::OutsiderGone);
+                (self.listener)(&Event::OutsiderGone);
             }
             _ => {}
         }
@@ -243,8 +243,8 @@ impl Loop {
     fn notify_of_fairness(&mut self) {
         let unfair = self.law.unfair();
         match unfair {
-            Some(ratio) if !self.unfair => self.listener.notify(&Event::Unfair { ratio }),
-            None if self.unfair => self.listener.notify(&Event::Fair),
+            Some(ratio) if !self.unfair => (self.listener)(&Event::Unfair { ratio }),
+            None if self.unfair => (self.listener)(&Event::Fair),
             _ => {}
         }
         self.unfair = unfair.is_some();
@@ -256,7 +256,7 @@ impl Loop {
         self.why = Why::Kept(fault.clone());
         self.fault = Some(fault.clone());
         if is_new {
-            self.listener.notify(&Event::Fault { fault, window: self.law.window() });
+            (self.listener)(&Event::Fault { fault, window: self.law.window() });
         }
     }
 
@@ -265,16 +265,16 @@ impl Loop {
         let others = live.iter().filter(|heard| !self.bus.is_own(&heard.message));
         let present: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
         for member in present.difference(&self.present) {
-            self.listener.notify(&Event::Came { member: member.clone() });
+            (self.listener)(&Event::Came { member: member.clone() });
         }
         for member in self.present.difference(&present) {
-            self.listener.notify(&Event::Gone { member: member.clone() });
+            (self.listener)(&Event::Gone { member: member.clone() });
         }
         self.present = present;
         self.notify_of_costs(live);
         let twin = self.bus.has_twin(now);
         if twin && !self.twin {
-            self.listener.notify(&Event::Twin { member: self.bus.name().to_owned() });
+            (self.listener)(&Event::Twin { member: self.bus.name().to_owned() });
         }
         self.twin = twin;
         if self.known_drops.1.is_none_or(|at| now - at >= DROPS_EVERY) {
@@ -287,10 +287,10 @@ impl Loop {
         let others = live.iter().filter(|heard| self.differs(heard));
         let differ: BTreeSet<String> = others.map(|heard| heard.message.member.clone()).collect();
         for member in differ.difference(&self.differ) {
-            self.listener.notify(&Event::CostsDiffer { member: member.clone() });
+            (self.listener)(&Event::CostsDiffer { member: member.clone() });
         }
         for member in self.differ.difference(&differ).filter(|member| self.present.contains(*member)) {
-            self.listener.notify(&Event::CostsAgree { member: member.clone() });
+            (self.listener)(&Event::CostsAgree { member: member.clone() });
         }
         self.differ = differ;
     }
@@ -303,7 +303,7 @@ impl Loop {
     fn notify_of_drops(&mut self, now: Nanos) {
         for (known, (why, count)) in self.known_drops.0.iter_mut().zip(self.bus.dropped()) {
             if count > *known {
-                self.listener.notify(&Event::Dropped { why, count: count - *known });
+                (self.listener)(&Event::Dropped { why, count: count - *known });
                 (*known, self.known_drops.1) = (count, Some(now));
             }
         }

@@ -41,9 +41,9 @@ pub(super) struct Crowded(Told);
 
 impl Crowded {
     /// Notifies of clients that found no room since the last time.
-    pub fn notify(&mut self, crowd: &Crowd, now: Nanos, listener: &dyn Listener) {
+    pub fn notify(&mut self, crowd: &Crowd, now: Nanos, listener: &Listener) {
         if let Some(count) = self.0.news(crowd.times, now) {
-            listener.notify(&Event::Crowded { count, last: crowd.last.clone() });
+            listener(&Event::Crowded { count, last: crowd.last.clone() });
         }
     }
 }
@@ -54,7 +54,7 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    pub fn notify(&mut self, names: &[String], counts: &Counts, now: Nanos, listener: &dyn Listener) {
+    pub fn notify(&mut self, names: &[String], counts: &Counts, now: Nanos, listener: &Listener) {
         self.disks.resize(names.len(), Known::default());
         for ((known, name), counts) in self.disks.iter_mut().zip(names).zip(&counts.disks) {
             known.notify(name, counts, now, listener);
@@ -68,11 +68,11 @@ impl Storage {
 }
 
 impl Known {
-    fn notify(&mut self, name: &str, counts: &DiskCounts, now: Nanos, listener: &dyn Listener) {
+    fn notify(&mut self, name: &str, counts: &DiskCounts, now: Nanos, listener: &Listener) {
         if let Some(errno) = counts.lost
             && !std::mem::replace(&mut self.is_lost, true)
         {
-            listener.notify(&Event::Lost { disk: name.to_owned(), errno });
+            listener(&Event::Lost { disk: name.to_owned(), errno });
         }
         if counts.failures > self.failures {
             (self.failures, self.failed_at) = (counts.failures, Some(now));
@@ -80,7 +80,7 @@ impl Known {
         if let Some(last) = counts.last_failure
             && let Some(count) = self.told.news(counts.failures, now)
         {
-            listener.notify(&Event::Failed { disk: name.to_owned(), count, last });
+            listener(&Event::Failed { disk: name.to_owned(), count, last });
         }
     }
 }

@@ -71,21 +71,11 @@ pub struct FileDisk {
     pub file_system: FileSystem,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FileSystem {
-    #[default]
-    Ext4,
-    Xfs,
-    Btrfs,
-}
-
-impl FileSystem {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-            Self::Btrfs => "btrfs",
-        }
+words! {
+    FileSystem {
+        Ext4 = "ext4",
+        Xfs = "xfs",
+        Btrfs = "btrfs",
     }
 }
 
@@ -195,7 +185,7 @@ impl fmt::Display for Domain {
 impl fmt::Display for FileDisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&size(self.bytes))?;
-        if self.file_system == FileSystem::Ext4 { Ok(()) } else { write!(f, ":{}", self.file_system.name()) }
+        if self.file_system == FileSystem::Ext4 { Ok(()) } else { write!(f, ":{}", self.file_system) }
     }
 }
 
@@ -305,9 +295,8 @@ impl Domain {
 }
 
 fn file_disk(text: &str) -> Option<FileDisk> {
-    let (size, name) = text.split_once(':').unwrap_or((text, FileSystem::Ext4.name()));
-    let all = [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs];
-    let file_system = all.into_iter().find(|known| known.name() == name)?;
+    let (size, name) = text.split_once(':').unwrap_or((text, FileSystem::Ext4.word()));
+    let file_system = FileSystem::ALL.into_iter().find(|known| known.word() == name)?;
     Some(FileDisk { bytes: bytes(size).filter(|bytes| *bytes >= FILE_DISK_MIN)?, file_system })
 }
 

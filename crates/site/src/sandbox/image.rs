@@ -37,7 +37,7 @@ pub(super) fn mount(paths: &Paths, disk: FileDisk) -> Result<(), SandboxError> {
             .map_err(|reason| refused(disk, reason, "correct the file disk, or run without it"))?;
     }
     fs::create_dir_all(&at).map_err(SandboxError::io("create directory", &at))?;
-    let words = ["-t", disk.file_system.name(), "-o", "loop,noatime"].map(OsStr::new);
+    let words = ["-t", disk.file_system.word(), "-o", "loop,noatime"].map(OsStr::new);
     tools::run("mount", &[&words[..], &[image.as_os_str(), at.as_os_str()]].concat()).map_err(|error| {
         let text = error.to_string();
         // Without any, mount says no more than that it is not permitted.

@@ -7,6 +7,7 @@ use super::diagnosis::last_lines;
 use super::lifecycle::Sandbox;
 use super::paths::{Paths, all};
 use super::record::{Record, server_with};
+use super::server::option;
 use super::startup::sweep;
 use super::{Domain, Lifetime, SandboxError, SandboxEvent, SandboxSpec, net};
 use evenkeel_os::Stop;
@@ -152,18 +153,13 @@ pub fn clean(home: &Path, names: &[String]) -> Result<Vec<Cleaned>, SandboxError
 
 /// Becomes the server's own client on a running sandbox, as root by the socket; returns only if that fails.
 pub fn shell(home: &Path, name: &str, arguments: &[OsString]) -> SandboxError {
-    let socket = match find(home, name) {
-        Ok(sandbox) => sandbox.socket().to_path_buf(),
+    let both = find(home, name).and_then(|sandbox| Ok((client()?, option("--socket=", sandbox.socket()))));
+    let (program, socket) = match both {
+        Ok(both) => both,
         Err(error) => return error,
     };
-    let program = match client() {
-        Ok(program) => program,
-        Err(error) => return error,
-    };
-    let mut option = OsString::from("--socket=");
-    option.push(socket);
     let error =
-        Command::new(&program).args(["--no-defaults", "--user=root"]).arg(option).args(arguments).exec();
+        Command::new(&program).args(["--no-defaults", "--user=root"]).arg(socket).args(arguments).exec();
     SandboxError::io("start", &program)(error)
 }
 

@@ -15,9 +15,9 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use std::{fs, io};
 
@@ -36,13 +36,8 @@ pub(super) struct Launch<'a> {
 #[derive(Debug)]
 pub(super) struct Server {
     pub id: ProcessId,
-    exit: Option<Arc<Exit>>,
-}
-
-#[derive(Debug, Default)]
-struct Exit {
-    status: Mutex<Option<ExitStatus>>,
-    changed: Condvar,
+    /// How it ended, once the thread that waits for it knows; of one that is not our child nobody does.
+    exit: Option<Exit>,
 }
 
 impl Server {
@@ -52,15 +47,8 @@ impl Server {
 
     /// How it ended; `None` while it runs or where it is not our child.
     pub(super) fn exit_status(&self) -> Option<ExitStatus> {
-        let exit = self.exit.as_ref()?;
-        if self.id.is_alive() {
-            return None;
-        }
-        // It is gone; the waiting thread takes its status within moments.
-        let status = exit.status.lock().ok()?;
-        let waited =
-            exit.changed.wait_timeout_while(status, Duration::from_secs(2), |status| status.is_none());
-        *waited.ok()?.0
+        // The thread takes the status of one that is gone within moments.
+        *self.exit.as_ref().filter(|_| !self.id.is_alive())?.wait()
     }
 }
 
@@ -74,31 +62,18 @@ impl Launch<'_> {
     pub(super) fn start(self) -> Result<Server, SandboxError> {
         let binary = self.binary.to_path_buf();
         let command = self.command()?;
-        let exit = Arc::new(Exit::default());
-        let waiter = Arc::clone(&exit);
-        let (sender, receiver) = sync_channel(1);
-        std::thread::Builder::new()
-            .name("sandbox-waiter".into())
-            .spawn(move || keep(command, &sender, &waiter))
-            .map_err(SandboxError::io("start a thread for", &binary))?;
-        let started = receiver.recv().unwrap_or_else(|_| Err(io::Error::other("the waiting thread ended")));
-        let id = started.map_err(SandboxError::io("start", &binary))?;
+        let (id, exit) =
+            spawn_kept("sandbox-waiter", command, |_| ()).map_err(SandboxError::io("start", &binary))?;
         Ok(Server { id, exit: Some(exit) })
     }
 
     fn command(self) -> Result<Command, SandboxError> {
         let log = open_log(&self.paths.log())?;
-        let mut defaults = std::ffi::OsString::from("--defaults-file=");
-        defaults.push(self.paths.my_cnf());
         let mut command = program(self.binary);
-        command.arg(defaults);
+        command.arg(option("--defaults-file=", &self.paths.my_cnf()));
         command.args(is_root().then_some("--user=root"));
         let init = self.paths.init_sql();
-        if init.exists() {
-            let mut option = std::ffi::OsString::from("--init-file=");
-            option.push(init);
-            command.arg(option);
-        }
+        command.args(init.exists().then(|| option("--init-file=", &init)));
         without_server_variables(&mut command);
         let out = log.try_clone().map_err(SandboxError::io("open", &self.paths.log()))?;
         command.stdin(Stdio::null()).stdout(out).stderr(log).current_dir(&self.paths.dir);
@@ -116,23 +91,38 @@ impl Launch<'_> {
     }
 }
 
-fn keep(mut command: Command, sender: &SyncSender<io::Result<ProcessId>>, exit: &Exit) {
-    let mut child = match command.spawn() {
-        Ok(child) => child,
-        Err(error) => return drop(sender.send(Err(error))),
+/// How a process ended, once that is known.
+pub type Exit = Arc<OnceLock<Option<ExitStatus>>>;
+
+/// Starts a process on a thread of its own, which waits for its end and meanwhile does what it is told.
+///
+/// # Errors
+/// What the system says.
+pub fn spawn_kept(
+    name: &str,
+    mut command: Command,
+    meanwhile: impl FnOnce(&mut Child) + Send + 'static,
+) -> io::Result<(ProcessId, Exit)> {
+    let exit = Exit::default();
+    let (sender, receiver) = sync_channel(1);
+    let kept = Arc::clone(&exit);
+    let keep = move || {
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(error) => return drop(sender.send(Err(error))),
+        };
+        // It is still there, at least as a zombie: nobody has waited for it yet.
+        let id = ProcessId::of(child.id() as i32).ok_or_else(|| io::Error::other("/proc does not show it"));
+        if id.is_err() {
+            let _ = child.kill();
+        }
+        let _ = sender.send(id);
+        meanwhile(&mut child);
+        let _ = kept.set(child.wait().ok());
     };
-    // It is still there, at least as a zombie: nobody has waited for it yet.
-    let id = ProcessId::of(child.id() as i32).ok_or_else(|| io::Error::other("/proc does not show it"));
-    let lost = id.is_err();
-    let _ = sender.send(id);
-    if lost {
-        let _ = child.kill();
-    }
-    let status = child.wait().ok();
-    if let Ok(mut slot) = exit.status.lock() {
-        *slot = status;
-    }
-    exit.changed.notify_all();
+    std::thread::Builder::new().name(name.into()).spawn(keep)?;
+    let id = receiver.recv().unwrap_or_else(|_| Err(io::Error::other("the waiting thread ended")))?;
+    Ok((id, exit))
 }
 
 /// A server refuses to run as root unless told to.
@@ -269,7 +259,7 @@ fn system_sql(paths: &Paths, binary: &ServerBinary) -> Result<File, SandboxError
     File::open(&path).map_err(SandboxError::io("read", &path))
 }
 
-fn option(name: &str, path: &Path) -> std::ffi::OsString {
+pub(super) fn option(name: &str, path: &Path) -> std::ffi::OsString {
     let mut option = std::ffi::OsString::from(name);
     option.push(path);
     option

@@ -4,7 +4,6 @@ use super::cgroup::Groups;
 use super::diagnosis::{Log, diagnose, hopeless};
 use super::error::Failure;
 use super::paths::Paths;
-use super::record::ProcessId;
 use super::server::Server;
 use super::{SandboxError, image, net};
 use crate::Survivor;
@@ -14,7 +13,6 @@ use evenkeel_os::clock::Clock;
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Recovery after a crash may take minutes, and the log says how far it is; a log that stands still this
@@ -156,32 +154,9 @@ done
 [ -n "$net" ] && remove_net "$net"
 "#;
 
-pub(super) struct Janitor(Survivor);
-
-impl Janitor {
-    pub(super) fn hire() -> io::Result<Self> {
-        Survivor::start(&[net::REMOVE, SCRIPT].concat(), "evenkeel-janitor", []).map(Self)
-    }
-
-    pub(super) fn of_server(&mut self, server: ProcessId) -> io::Result<()> {
-        self.0.tell(&format!("server {} {}", server.pid, server.start_time))
-    }
-
-    pub(super) fn of_groups(&mut self, folders: &[PathBuf]) -> io::Result<()> {
-        folders.iter().try_for_each(|folder| self.0.tell(&format!("group {}", folder.display())))
-    }
-
-    pub(super) fn of_disk(&mut self, mounted_at: &Path) -> io::Result<()> {
-        self.0.tell(&format!("disk {}", mounted_at.display()))
-    }
-
-    pub(super) fn of_network(&mut self, name: &str) -> io::Result<()> {
-        self.0.tell(&format!("net {name}"))
-    }
-
-    pub(super) fn dismiss(self) {
-        self.0.dismiss();
-    }
+/// Hires one. It is told lines: `server PID START`, `group FOLDER`, `disk FOLDER`, `net NAME`.
+pub(super) fn janitor() -> io::Result<Survivor> {
+    Survivor::start(&[net::REMOVE, SCRIPT].concat(), "evenkeel-janitor", [])
 }
 
 /// Removes what a killed evenkeel, and its janitor, have left of a sandbox that nobody uses: groups, mount and network.
@@ -193,14 +168,17 @@ pub(super) fn sweep(paths: &Paths) -> Result<(), SandboxError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::ProcessId;
     use super::*;
+    use std::path::PathBuf;
     use std::process::{Child, Command};
     use std::time::Duration;
 
     fn hired(server: ProcessId, groups: &[PathBuf]) -> Survivor {
-        let mut janitor = Janitor::hire().unwrap();
-        janitor.of_server(server).and_then(|()| janitor.of_groups(groups)).unwrap();
-        janitor.0
+        let mut janitor = janitor().unwrap();
+        janitor.tell(&format!("server {} {}", server.pid, server.start_time)).unwrap();
+        groups.iter().for_each(|group| janitor.tell(&format!("group {}", group.display())).unwrap());
+        janitor
     }
 
     fn sleeper() -> (Child, ProcessId) {

@@ -11,7 +11,6 @@ use evenkeel_wire::LoginError;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -21,10 +20,6 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// After this we go, whatever the login waits for. Its own limit is one for each read, which begins anew when the process was
 /// stopped, and with each byte.
 const DEADLINE: Duration = Duration::from_secs(15);
-/// Logins under way at a time in this process: one that was given up goes on for as long as its server feeds it.
-const LOGINS_MAX: usize = 256;
-static LOGINS: AtomicUsize = AtomicUsize::new(0);
-
 /// Whoever stops is heard within this time.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A login that is nearly done may end by itself after somebody asked to stop.
@@ -85,20 +80,10 @@ fn in_time<T: Send + 'static>(
     patience: &Patience,
     open: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, TargetError> {
-    if LOGINS.fetch_add(1, Ordering::Relaxed) >= LOGINS_MAX {
-        LOGINS.fetch_sub(1, Ordering::Relaxed);
-        return Err(unreachable_because(target, "too many logins hang"));
-    }
     let (sender, receiver) = mpsc::channel();
-    let login = move || {
-        let outcome = open();
-        LOGINS.fetch_sub(1, Ordering::Relaxed);
-        drop(sender.send(outcome));
-    };
-    if let Err(error) = thread::Builder::new().name("login".into()).spawn(login) {
-        LOGINS.fetch_sub(1, Ordering::Relaxed);
-        return Err(explain_io(target, &error));
-    }
+    let login = move || drop(sender.send(open()));
+    let begun = thread::Builder::new().name("login".into()).spawn(login);
+    begun.map_err(|error| explain_io(target, &error))?;
     await_login(target, patience, &receiver)
 }
 

@@ -18,41 +18,26 @@ pub use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendMode, BackendTls, ClientTls, TlsError, TlsSetup};
 pub use local::Local;
 pub use preflight::{Needs, Problem, has_privilege, preflight};
-pub use sentry::{LockWait, on_lock_wait};
+pub use sentry::on_lock_wait;
 pub use session::Outcome;
 use std::fmt;
 use std::path::PathBuf;
 pub use url::without_password;
 pub use version::{Flavor, ServerVersion, TargetError};
 
-/// Whether the connection is encrypted, in the clients' own words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TlsMode {
-    /// Never, also where the server offers it.
-    #[default]
-    Disabled,
-    /// Where the server can; the certificate as with [`Self::Required`].
-    Preferred,
-    /// Always; the certificate is not checked, except for its signature where `Target::tls_ca` is set.
-    Required,
-    /// Always; certificate and host name are checked against `Target::tls_ca` (or the system's roots).
-    VerifyIdentity,
-}
-
-impl TlsMode {
-    const NAMES: [(&str, Self); 4] = [
-        ("disabled", Self::Disabled),
-        ("preferred", Self::Preferred),
-        ("required", Self::Required),
-        ("verify-identity", Self::VerifyIdentity),
-    ];
-
-    fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, mode)| *mode == self).map_or("disabled", |(name, _)| name)
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, mode)| *mode)
+words! {
+    /// Whether the connection is encrypted, in the clients' own words.
+    #[derive(Default)]
+    TlsMode {
+        /// Never, also where the server offers it.
+        #[default]
+        Disabled = "disabled",
+        /// Where the server can; the certificate as with [`Self::Required`].
+        Preferred = "preferred",
+        /// Always; the certificate is not checked, except for its signature where `Target::tls_ca` is set.
+        Required = "required",
+        /// Always; certificate and host name are checked against `Target::tls_ca` (or the system's roots).
+        VerifyIdentity = "verify-identity",
     }
 }
 

@@ -252,17 +252,14 @@ impl Watch {
 }
 
 /// Takes a sentence about a statement that waits. It is called from another thread.
-pub type LockWait = Arc<dyn Fn(&str) + Send + Sync>;
+type LockWait = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// One for the whole process, since any connection may come to wait.
 static LISTENER: Mutex<Option<LockWait>> = Mutex::new(None);
 
-/// Whether a sentence is being heard.
-static IS_HEARD: AtomicBool = AtomicBool::new(false);
-
-/// From now on this function hears of statements that wait for locks; none is nobody. Returned is who heard of them before.
-pub fn on_lock_wait(listener: Option<LockWait>) -> Option<LockWait> {
-    std::mem::replace(&mut *LISTENER.lock().unwrap_or_else(PoisonError::into_inner), listener)
+/// From now on this function hears of statements that wait for locks; none is nobody.
+pub fn on_lock_wait(listener: Option<LockWait>) {
+    *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = listener;
 }
 
 /// Says that the statement of a connection has waited so many seconds, where the server says that it waits for a lock. `session` is
@@ -271,16 +268,8 @@ pub(super) fn look(session: &mut Session, id: u32, waited_s: f64) {
     let Some(listener) = LISTENER.lock().unwrap_or_else(PoisonError::into_inner).clone() else { return };
     let sql = format!("SELECT state FROM information_schema.processlist WHERE id = {id}");
     let Ok(Some(state)) = session.value(&sql) else { return };
-    let Some(text) = sentence(&state, id, waited_s) else { return };
-    // Whoever listens may be held up, by a pipe that nobody reads: the next sentence is left out then, and nobody waits for it.
-    if !IS_HEARD.swap(true, Ordering::AcqRel) {
-        let heard = std::thread::Builder::new().name("lock-wait".into()).spawn(move || {
-            listener(&text);
-            IS_HEARD.store(false, Ordering::Release);
-        });
-        if heard.is_err() {
-            IS_HEARD.store(false, Ordering::Release);
-        }
+    if let Some(text) = sentence(&state, id, waited_s) {
+        listener(&text);
     }
 }
 

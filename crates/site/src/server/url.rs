@@ -137,8 +137,8 @@ impl Parts {
     fn read_parameter(&mut self, name: &str, value: String) -> Result<(), String> {
         match name {
             "tls" => {
-                self.tls = TlsMode::from_name(&value).ok_or_else(|| {
-                    let names = TlsMode::NAMES.map(|(name, _)| name).join(", ");
+                self.tls = TlsMode::ALL.into_iter().find(|known| known.word() == value).ok_or_else(|| {
+                    let names = TlsMode::ALL.map(TlsMode::word).join(", ");
                     format!("unknown tls mode {value:?}: use one of {names}")
                 })?;
             }
@@ -235,7 +235,7 @@ impl fmt::Display for Target {
             parameters.push(format!("socket={}", encode_path(path)));
         }
         if self.tls != TlsMode::Disabled {
-            parameters.push(format!("tls={}", self.tls.name()));
+            parameters.push(format!("tls={}", self.tls));
         }
         if let Some(path) = &self.tls_ca {
             parameters.push(format!("ca={}", encode_path(path)));

@@ -7,6 +7,7 @@ use crate::store::format::{
 use crate::store::{StoreError, StudyFolder};
 use evenkeel_core::caveat::threshold::LAG_SHARE_DECIDES;
 use evenkeel_core::experiment::Better;
+use evenkeel_site::words;
 use std::collections::BTreeSet;
 
 /// Code of the caveat that runs are still to come.
@@ -170,31 +171,21 @@ fn is_late(run: &RunFile, cell: &CellSummary) -> bool {
 
 // What of runs is compared.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
-    /// Completions per second in overload.
-    Throughput,
-    /// Mean response time.
-    Response,
-    /// 95th percentile of the response time.
-    P95,
-    /// CPU time of the server for a request.
-    Cpu,
+words! {
+    /// Each by its name as `--of` takes it.
+    Figure {
+        /// Completions per second in overload.
+        Throughput = "throughput",
+        /// Mean response time.
+        Response = "response",
+        /// 95th percentile of the response time.
+        P95 = "p95",
+        /// CPU time of the server for a request.
+        Cpu = "cpu",
+    }
 }
 
 impl Figure {
-    pub const NAMES: [(&str, Self); 4] = [
-        ("throughput", Self::Throughput),
-        ("response", Self::Response),
-        ("p95", Self::P95),
-        ("cpu", Self::Cpu),
-    ];
-
-    /// Its name, as `--of` takes it.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, figure)| *figure == self).map_or("", |(name, _)| name)
-    }
-
     pub fn words(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -205,7 +196,7 @@ impl Figure {
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, figure)| *figure)
+        Self::ALL.into_iter().find(|known| known.word() == name)
     }
 
     pub(super) fn better(self) -> Better {

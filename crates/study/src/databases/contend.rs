@@ -151,7 +151,7 @@ impl Watch {
         let latency_ms = status.latency_s.map(|seconds| 1e3 * seconds);
         self.rows.push((now_s, host, [window, outstanding, wanted, beta, ios, latency_ms]));
         if self.is_measured(now_s) {
-            let counted = (status.at_s, status.disks.iter().map(|disk| disk.ios).sum());
+            let counted = (status.at_s, status.disks.iter().map(|disk| disk.reads + disk.writes).sum());
             self.ends[host] = Some([self.ends[host].map_or(counted, |[first, _]| first), counted]);
         }
     }
@@ -189,7 +189,7 @@ mod tests {
     use crate::published::DiskStatus;
 
     fn status(at_s: f64, ios: u64, window: f64) -> HostStatus {
-        let disk = DiskStatus { shares: 4.0, wanted: 8.0, ios };
+        let disk = DiskStatus { shares: 4.0, wanted: 8.0, reads: ios, writes: 0 };
         HostStatus { at_s, window, ios_per_s: 100.0, disks: vec![disk], ..HostStatus::default() }
     }
 

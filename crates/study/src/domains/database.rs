@@ -7,10 +7,10 @@ use crate::interfere::tables::{Block, SELECTS, TAG, create, fill};
 use crate::published::{At, Result, While, joined, timed};
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::process::Birth;
+use evenkeel_os::process::{Birth, Owned};
 use evenkeel_site::server::{Control, TargetError};
 use std::mem::discriminant;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ const WARM_UP: Duration = Duration::from_millis(500);
 const QUERIES_MIN: u32 = 3;
 
 /// Processes of the host that spin on its first CPU until this is dropped.
-struct Spinning(Vec<Child>);
+struct Spinning(Vec<Owned>);
 
 impl Spinning {
     fn start(level: &str) -> Result<Self> {
@@ -125,21 +125,12 @@ impl Spinning {
             // A session each: else the scheduler may give all of them the part of one.
             let affinity = Some(Affinity::of([0]));
             Birth { session: true, dies_with_us: true, affinity, ..Birth::default() }.of(&mut spin);
-            all.0.push(spin.spawn().doing(|| "starting a process that spins")?);
+            all.0.push(Owned(spin.spawn().doing(|| "starting a process that spins")?));
         }
         // Where sessions are scheduled as groups, the group has the priority.
-        let group = |child: &Child| std::fs::write(format!("/proc/{}/autogroup", child.id()), nice);
+        let group = |child: &Owned| std::fs::write(format!("/proc/{}/autogroup", child.0.id()), nice);
         let _ = all.0.iter().try_for_each(group);
         Ok(all)
-    }
-}
-
-impl Drop for Spinning {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
     }
 }
 
@@ -151,7 +142,7 @@ pub fn starve(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run)
     controls.iter_mut().try_for_each(|control| control.exec(QUERY).map(drop))?;
     let spinning = Spinning::start(level)?;
     std::thread::sleep(WARM_UP);
-    let pids: Vec<u32> = spinning.0.iter().map(Child::id).collect();
+    let pids: Vec<u32> = spinning.0.iter().map(|child| child.0.id()).collect();
     let watched = watch(places, &pids)?;
     let query = |mut control: Control| -> Result<f64> {
         go_outside();

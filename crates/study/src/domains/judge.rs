@@ -233,8 +233,7 @@ mod tests {
                 runs.push(run);
             }
         }
-        let setting =
-            Setting { memory: 128 << 20, data: 5.0, seconds: 1.0, slowness: 1.0, place: Default::default() };
+        let setting = Setting { memory: 128 << 20, data: 5.0, seconds: 1.0, place: Default::default() };
         judge(&plan, &setting, &runs)
     }
 

@@ -16,7 +16,7 @@ use database::{Work, at_once, filled, starve};
 use places::Places;
 use probes::{client_machine, disk, flushes, machine, network};
 use setting::{BESIDE, DISK, FLUSH, LOAD, MACHINE, NET, SECOND_PART, SELECT, STARVE, at_work};
-pub use setting::{Setting, parts, slowness};
+pub use setting::{Setting, parts};
 
 pub const NAME: &str = "domains";
 

@@ -5,7 +5,7 @@ use super::setting::{LINE_BYTES_PER_S, PAIRS, PLACES, Setting, at_work};
 use crate::harness::{Order, Run};
 use crate::probe::Place;
 use crate::probe::disk::{Access, disk as disk_speeds, flush};
-use crate::probe::machine::{Machine, machine as speeds};
+use crate::probe::machine::machine as speeds;
 use crate::probe::memory::held;
 use crate::probe::network::{Flow, Pair, at_once};
 use crate::published::{At, PrivateServer, PublishedError, Result, joined};
@@ -91,9 +91,6 @@ pub fn flushes(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run
     Ok(())
 }
 
-/// Working sets that the first cache holds, and the largest that a guest has memory for.
-const SETS: [(&str, u64); 2] = [("cache_ns", 16 << 10), ("memory_ns", 16 << 20)];
-
 /// CPU, memory and cache of each place, and the memory that its server has, and the kernel for it.
 pub fn machine(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run) -> Result<()> {
     let (seconds, stop) = (at.setting.seconds.ceil() as u32, at.workplace.stop);
@@ -101,13 +98,11 @@ pub fn machine(at: &At<'_, Setting>, places: &Places, level: &str, run: &mut Run
         let held = held(place);
         Ok(speeds(place, seconds, stop)?.map(|found| (found, held)))
     })?;
-    let speed = |of: &dyn Fn(&Machine) -> Option<f64>| mean(all.iter().filter_map(|(found, _)| of(found)));
-    run.set("operations", speed(&|found| Some(found.operations_per_s.mean / 1e6)));
-    run.set("copied_mb_per_s", speed(&|found| Some(found.copied_bytes_per_s.mean / 1e6)));
-    for (figure, set) in SETS {
-        let access =
-            |found: &Machine| found.access_ns.iter().find(|(bytes, _)| *bytes == set).map(|of| of.1.mean);
-        run.set(figure, speed(&access));
+    let found = || all.iter().map(|(found, _)| found);
+    run.set("operations", mean(found().map(|found| found.operations_per_s / 1e6)));
+    run.set("copied_mb_per_s", mean(found().map(|found| found.copied_bytes_per_s / 1e6)));
+    for (set, figure) in ["cache_ns", "memory_ns"].into_iter().enumerate() {
+        run.set(figure, mean(found().filter_map(|found| found.access_ns[set])));
     }
     let held = || all.iter().filter_map(|(_, held)| *held);
     run.set("server_mb", mean(held().map(|held| held.anonymous as f64 / 1e6)));

@@ -1,10 +1,7 @@
 //! What the study is made by: the size of a guest, and its parts.
 
 use crate::harness::{Factor, Part};
-use crate::interfere::tables::Block;
 use crate::published::{MachineRecord, Number, Numbers};
-use evenkeel_core::random::Seed;
-use evenkeel_os::clock::monotonic;
 use evenkeel_site::sandbox::{Domain, FileDisk, FileSystem, Net};
 use serde::{Deserialize, Serialize};
 
@@ -42,18 +39,13 @@ pub struct Setting {
     pub data: f64,
     /// Length of each network, disk and busy-host measurement.
     pub seconds: f64,
-    /// How long this machine takes for rows, where the one that the times are of takes 1.
-    pub slowness: f64,
     pub place: MachineRecord,
 }
 
 impl Numbers for Setting {
     fn numbers(&self) -> Vec<Number> {
-        let memory = Number::new("memory", self.memory as f64, 64e6, 1e12);
-        let pace = Number::new("slowness", self.slowness, 1e-3, 1e3);
         vec![
-            memory,
-            pace,
+            Number::new("memory", self.memory as f64, 64e6, 1e12),
             Number::new("data", self.data, 0.1, 1e3),
             Number::measured_s("seconds", self.seconds),
         ]
@@ -89,48 +81,24 @@ const READ_S: [f64; 3] = [7e-6, 9e-6, 13e-6];
 const FETCHED_S: f64 = 180e-6;
 /// With so many times a guest's memory of data its buffer pool holds the index.
 const DATA_FITS: f64 = 2.0;
-/// To write 10,000 rows as text.
-const BLOCK_S: f64 = 0.04;
-/// To start and to end the servers.
-const AROUND_S: f64 = 20.0;
 
 impl Setting {
     pub fn takes_s(&self, part: &Part, levels: &[String]) -> f64 {
         let level = levels.first().map_or("", String::as_str);
         let place = ["host", "one"].iter().position(|known| *known == level).unwrap_or(2);
         let misses = if place > 0 { (1.0 - DATA_FITS / self.data).max(0.0) } else { 0.0 };
-        let rows = self.rows(1) as f64 * self.slowness;
+        let rows = self.rows(1) as f64;
         let load = rows * (LOADED_S[place] + misses * FETCHED_S);
         match part.name.as_str() {
             LOAD => load,
             SELECT => rows * READ_S[place],
             BESIDE => rows * READ_S[place] + load / SECOND_PART as f64,
-            MACHINE => 9.0 * self.seconds.ceil(),
+            MACHINE => 3.5 * self.seconds.ceil(),
             NET => self.seconds.max(2.0) + 1.0,
             DISK => 2.0 * self.seconds + 1.5,
             _ => self.seconds + 1.5,
         }
     }
-
-    /// With the most data, five times the memory at most, by which these parts will end within so many seconds.
-    pub fn within(&self, seconds: f64, parts: &[Part]) -> Self {
-        let of = |halves: u32| Self { data: f64::from(halves) / 2.0, ..self.clone() };
-        let ends = |of: &Self| {
-            let part = |part: &Part| part.takes_s(|levels| of.takes_s(part, levels));
-            AROUND_S + parts.iter().map(part).sum::<f64>() <= seconds
-        };
-        (1..=10).rev().map(of).find(ends).unwrap_or_else(|| of(1))
-    }
-}
-
-/// How long this machine takes for rows: the best of three tries at the text of some.
-pub fn slowness() -> f64 {
-    let took = |_| {
-        let began = monotonic();
-        Block::sized(Seed(1), BLOCK_ROWS);
-        (monotonic() - began).as_secs_f64()
-    };
-    (0..3).map(took).fold(f64::INFINITY, f64::min) / BLOCK_S
 }
 
 /// The places that work at a level of the factor `where`.
@@ -195,7 +163,7 @@ mod tests {
     use super::*;
 
     fn of(data: f64) -> Setting {
-        Setting { memory: 128 << 20, data, seconds: 1.0, slowness: 1.0, ..Default::default() }
+        Setting { memory: 128 << 20, data, seconds: 1.0, ..Default::default() }
     }
 
     #[test]
@@ -212,13 +180,6 @@ mod tests {
         assert!(
             rows.is_multiple_of(BLOCK_ROWS) && (rows * ROW_BYTES) as f64 > 0.98 * 5.0 * (128 << 20) as f64
         );
-    }
-
-    #[test]
-    fn less_data_are_taken_where_all_would_take_too_long() {
-        let data = |slowness, seconds| Setting { slowness, ..of(9.0) }.within(seconds, &parts(1)).data;
-        assert_eq!((data(1.0, 1e6), data(1.0, 1.0)), (5.0, 0.5));
-        assert!(data(1.0, 560.0) > data(2.0, 560.0), "{}", data(1.0, 560.0));
     }
 
     #[test]

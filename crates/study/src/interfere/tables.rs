@@ -39,7 +39,7 @@ impl Block {
         Self::sized(seed, BLOCK_ROWS)
     }
 
-    pub fn sized(seed: Seed, rows: u64) -> Self {
+    fn sized(seed: Seed, rows: u64) -> Self {
         let mut random = Random::new(seed);
         let mut text = String::new();
         for event in 0..rows {

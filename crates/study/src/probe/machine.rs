@@ -13,35 +13,19 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Duration;
 
-/// A rate, or a time, as the mean of its seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Speed {
-    /// Of the seconds without stolen time; of all, where each had some.
-    pub mean: f64,
-    pub seconds: u32,
-    /// Seconds in which the hypervisor took time from the CPUs of the place.
-    pub stolen: u32,
-}
-
+/// What is measured, each the mean of its seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Rounds of a multiplication, a shift and two other operations on 64 bits.
-    pub operations_per_s: Speed,
+    pub operations_per_s: f64,
     /// Bytes that were copied from one part of the memory to another.
-    pub copied_bytes_per_s: Speed,
-    /// Of each working set its bytes, and ns of an access that waits for the one before. Sets that the place has no memory for are left out.
-    pub access_ns: Vec<(u64, Speed)>,
+    pub copied_bytes_per_s: f64,
+    /// ns of an access that waits for the one before, in 16 KiB and in 16 MiB; `None` where the place has no memory for that.
+    pub access_ns: [Option<f64>; 2],
 }
 
-/// Working sets of the accesses.
-pub const SETS: [u64; 13] = {
-    let (mut sets, mut set) = ([16 << 10; 13], 1);
-    while set < 13 {
-        sets[set] = sets[set - 1] * 2;
-        set += 1;
-    }
-    sets
-};
+/// Bytes of the working sets of the accesses: the first cache holds one, and a guest has memory for the other.
+const SETS: [u64; 2] = [16 << 10, 16 << 20];
 
 /// The subcommand of this program that prints what [`measure`] says: a domain is joined by processes.
 pub const INSIDE: &str = "probe-inside";
@@ -87,12 +71,12 @@ pub fn measure(seconds: u32) -> Result<Machine> {
         black_box(&to).len() as f64
     });
     drop((from, to));
-    let mut access_ns = Vec::new();
-    for bytes in SETS.into_iter().take_while(|bytes| *bytes < free()) {
-        let (ring, mut at) = (ring(bytes), 0);
-        let speed = sliced(seconds, SET_PART, || chase(&ring, &mut at));
-        access_ns.push((bytes, Speed { mean: 1e9 / speed.mean, ..speed }));
-    }
+    let access_ns = SETS.map(|bytes| {
+        (bytes < free()).then(|| {
+            let (ring, mut at) = (ring(bytes), 0);
+            1e9 / sliced(seconds, SET_PART, || chase(&ring, &mut at))
+        })
+    });
     Ok(Machine { operations_per_s, copied_bytes_per_s, access_ns })
 }
 
@@ -122,7 +106,7 @@ fn chase(ring: &[[u64; (LINE / 8) as usize]], at: &mut u64) -> f64 {
 }
 
 /// Does pieces for so many times `length_s` seconds; how much of what a piece returns came to a second.
-fn sliced(count: u32, length_s: f64, mut piece: impl FnMut() -> f64) -> Speed {
+fn sliced(count: u32, length_s: f64, mut piece: impl FnMut() -> f64) -> f64 {
     let cpus = CpuOf::Process(std::process::id()).cpus().map_or(CpuOf::Host, CpuOf::Cpus);
     piece();
     let slices = (0..count).map(|_| {
@@ -141,11 +125,12 @@ fn sliced(count: u32, length_s: f64, mut piece: impl FnMut() -> f64) -> Speed {
     summed(&slices.collect::<Vec<_>>())
 }
 
-fn summed(slices: &[(f64, bool)]) -> Speed {
-    let stolen = slices.iter().filter(|(_, is_stolen)| *is_stolen).count();
-    let counted = slices.iter().filter(|(_, is_stolen)| !is_stolen || stolen == slices.len());
+/// The mean of those without stolen time; of all, where each had some.
+fn summed(slices: &[(f64, bool)]) -> f64 {
+    let all_stolen = slices.iter().all(|(_, is_stolen)| *is_stolen);
+    let counted = slices.iter().filter(|(_, is_stolen)| !is_stolen || all_stolen);
     let (sum, count) = counted.fold((0.0, 0.0), |(sum, count), (rate, _)| (sum + rate, count + 1.0));
-    Speed { mean: sum / count, seconds: slices.len() as u32, stolen: stolen as u32 }
+    sum / count
 }
 
 #[cfg(test)]
@@ -154,9 +139,8 @@ mod tests {
 
     #[test]
     fn seconds_with_stolen_time_count_only_where_there_are_no_others() {
-        let speed = summed(&[(10.0, false), (2.0, true), (20.0, false)]);
-        assert_eq!(speed, Speed { mean: 15.0, seconds: 3, stolen: 1 });
-        assert_eq!(summed(&[(2.0, true), (4.0, true)]), Speed { mean: 3.0, seconds: 2, stolen: 2 });
+        assert_eq!(summed(&[(10.0, false), (2.0, true), (20.0, false)]), 15.0);
+        assert_eq!(summed(&[(2.0, true), (4.0, true)]), 3.0);
     }
 
     #[test]

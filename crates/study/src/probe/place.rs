@@ -5,7 +5,7 @@ use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
 use evenkeel_os::cpu::Affinity;
-use evenkeel_os::process::Birth;
+use evenkeel_os::process::{Birth, Owned};
 use evenkeel_sense::cpu::CpuSet;
 use evenkeel_site::sandbox::{Cgroup, Sandbox};
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::io::Read;
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::{ScopedJoinHandle, sleep};
 use std::time::Duration;
 
@@ -94,7 +94,9 @@ impl Place {
                 format!("there is no {program}"),
                 format!("install it (Debian: apt install {program})"),
             )),
-            outcome => Ok(Started { child: outcome.doing(|| format!("starting {program}"))?, program }),
+            outcome => {
+                Ok(Started { child: Owned(outcome.doing(|| format!("starting {program}"))?), program })
+            }
         }
     }
 
@@ -146,35 +148,35 @@ impl Drop for ProbeFile {
 
 /// A running program; it ends when this is dropped.
 pub(crate) struct Started {
-    child: Child,
+    child: Owned,
     program: String,
 }
 
 impl Started {
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// Whether it still runs.
     pub fn runs(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        matches!(self.child.0.try_wait(), Ok(None))
     }
 
     /// Waits for its end; what it printed, and `None` where somebody asked to stop.
     pub fn ended(mut self, patience: Duration, stop: &Stop) -> Result<Option<String>> {
-        let (out, errors) = (self.child.stdout.take(), self.child.stderr.take());
+        let (out, errors) = (self.child.0.stdout.take(), self.child.0.stderr.take());
         let until = monotonic() + Nanos::from(patience);
         std::thread::scope(|scope| {
             let (out, errors) = (scope.spawn(|| text(out)), scope.spawn(|| text(errors)));
             let status = loop {
                 if let Some(status) =
-                    self.child.try_wait().doing(|| format!("waiting for {}", self.program))?
+                    self.child.0.try_wait().doing(|| format!("waiting for {}", self.program))?
                 {
                     break status;
                 }
                 if stop.is_set() || monotonic() > until {
                     // Only then do the threads come to their end.
-                    let _ = self.child.kill();
+                    let _ = self.child.0.kill();
                     return match stop.is_set() {
                         true => Ok(None),
                         false => Err(PublishedError::wrong(format!(
@@ -196,14 +198,6 @@ impl Started {
             let said = said[said.len().saturating_sub(LINES)..].join(" ");
             Err(PublishedError::wrong(format!("{} ended with {status}: {said}", self.program)))
         })
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        // One that has ended needs neither.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

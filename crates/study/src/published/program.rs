@@ -18,6 +18,7 @@ use evenkeel_sense::cpu::{CpuReading, CpuUse, KernelThreads};
 use evenkeel_sense::disk::Device;
 use evenkeel_site::sandbox::SandboxError;
 use evenkeel_site::server::TargetError;
+use serde::Deserialize;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
@@ -84,7 +85,8 @@ pub trait Host {
     fn stop(self: Box<Self>) -> Result<()>;
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+/// As a host serves it.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct HostStatus {
     /// End of the period, in seconds since the host began.
     pub at_s: f64,
@@ -92,6 +94,7 @@ pub struct HostStatus {
     /// Mean of I/Os under way.
     pub outstanding: f64,
     /// I/Os completed per second.
+    #[serde(rename = "throughput")]
     pub ios_per_s: f64,
     /// Their mean latency in seconds; `None` where none was completed.
     pub latency_s: Option<f64>,
@@ -100,14 +103,15 @@ pub struct HostStatus {
     pub disks: Vec<DiskStatus>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct DiskStatus {
     /// Weight of the disk among all of the array.
     pub shares: f64,
     /// I/Os under way or held back, mean over the period.
     pub wanted: f64,
     /// I/Os completed since the host began.
-    pub ios: u64,
+    pub reads: u64,
+    pub writes: u64,
 }
 
 // Why a published study cannot go on: what went wrong, while doing what, and what can be done about it.

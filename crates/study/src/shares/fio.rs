@@ -3,15 +3,16 @@
 use crate::published::{PublishedError, Result, While};
 use evenkeel_core::share::simulation::DiskPlan;
 use evenkeel_os::alone;
+use evenkeel_os::process::Owned;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// A running fio; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Fio {
-    process: Child,
+    process: Owned,
     log: PathBuf,
 }
 
@@ -50,11 +51,11 @@ impl Fio {
             command.current_dir(folder);
         }
         alone(&mut command);
-        Ok(Self { process: command.spawn().doing(|| "starting fio")?, log: log.to_owned() })
+        Ok(Self { process: Owned(command.spawn().doing(|| "starting fio")?), log: log.to_owned() })
     }
 
     pub fn runs(&mut self) -> Result<bool> {
-        match self.process.try_wait().doing(|| "waiting for fio")? {
+        match self.process.0.try_wait().doing(|| "waiting for fio")? {
             None => Ok(true),
             Some(status) if status.success() => Ok(false),
             Some(status) => {
@@ -63,13 +64,5 @@ impl Fio {
                 Err(PublishedError::wrong(format!("fio ended with {status}: {said}")))
             }
         }
-    }
-}
-
-impl Drop for Fio {
-    fn drop(&mut self) {
-        // One that has ended needs neither.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }

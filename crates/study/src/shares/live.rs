@@ -226,7 +226,7 @@ mod tests {
     fn a_period_is_counted_once_and_its_shares_are_used_as_far_as_the_window_that_it_had_was_filled() {
         let mut watch = Watch::new(1, 0.5, 0.2);
         let status = |at_s, window| {
-            let disk = DiskStatus { shares: 0.8, wanted: 8.0, ios: 0 };
+            let disk = DiskStatus { shares: 0.8, wanted: 8.0, ..DiskStatus::default() };
             Some(HostStatus { at_s, window, ios_per_s: 100.0, disks: vec![disk], ..HostStatus::default() })
         };
         for (at_s, window, now_s) in [(1.0, 16.0, 0.1), (1.0, 16.0, 0.2), (1.5, 16.0, 0.6), (9.0, 8.0, 8.1)] {

@@ -11,16 +11,14 @@ use crate::published::{
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{LoadPlan, LoadResult};
-use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
+use evenkeel_os::{Background, Until};
 use evenkeel_sense::cpu::Affinity;
 use evenkeel_sense::sampler::{Sampler, SensePlan, SenseRecord};
 use evenkeel_sense::status::{StatusReading, StatusUse};
 use evenkeel_sense::{CpuOf, CpuSet};
 use evenkeel_site::server::{Address, Control, StatusOf, Target};
 use std::path::Path;
-use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// The limit of a guard that never limits: more than a server has connections.
 const NO_LIMIT: u32 = 4_096;
@@ -262,13 +260,9 @@ pub fn during(ticks: &[Tick], from_s: f64, to_s: f64) -> Vec<&Tick> {
     ticks.iter().filter(is_within).collect()
 }
 
-/// Looks at the stop switch this often while it waits.
-const PATIENCE: Duration = Duration::from_millis(20);
-
 pub struct Observer {
     sampler: Sampler,
-    ends: JoinHandle<(Option<StatusUse>, Option<f64>)>,
-    stop: Stop,
+    watch: Background<(Option<StatusUse>, Option<f64>)>,
 }
 
 pub struct Seen {
@@ -291,35 +285,26 @@ impl Observer {
     ) -> Result<Self> {
         (plan.delay, plan.duration) = (delay, measure);
         let mut control = Control::connect(target)?;
-        let stop = Stop::default();
-        let (stopped, server, clock) = (stop.clone(), plan.server_pid, Clock::start());
-        let watch = move || {
-            wait(&clock, delay, &stopped);
+        let (server, clock) = (plan.server_pid, Clock::start());
+        let watch = move |until: &Until| {
+            until.wait_until(delay, || clock.now());
             let watch = Watch::begin(server.into_iter().chain(guard));
             let (before, began) = (read(&mut control), clock.now());
-            wait(&clock, delay + measure, &stopped);
+            until.wait_until(delay + measure, || clock.now());
             let other_load_percent = watch.end().other_load_percent;
             let (after, over) = (read(&mut control), clock.now() - began);
             let status = before.zip(after).map(|(before, after)| StatusUse::between(&before, &after, over));
             (status, other_load_percent)
         };
-        let ends = std::thread::Builder::new().name("status".into()).spawn(watch);
-        let ends = ends.doing(|| "starting a thread")?;
-        Ok(Self { sampler: Sampler::start(plan).doing(|| "starting a sampler")?, ends, stop })
+        let watch = Background::start("status", watch).doing(|| "starting a thread")?;
+        Ok(Self { sampler: Sampler::start(plan).doing(|| "starting a sampler")?, watch })
     }
 
     /// Ends both, early if need be.
     pub fn finish(self) -> Seen {
-        self.stop.set();
         // A panic in it has been told already; then nothing was read.
-        let (status, other_load_percent) = self.ends.join().unwrap_or_default();
+        let (status, other_load_percent) = self.watch.finish().unwrap_or_default();
         Seen { sense: self.sampler.finish(), status, other_load_percent }
-    }
-}
-
-fn wait(clock: &Clock, until: Nanos, stop: &Stop) {
-    while clock.now() < until && !stop.is_set() {
-        std::thread::sleep(PATIENCE.min((until - clock.now()).into()));
     }
 }
 

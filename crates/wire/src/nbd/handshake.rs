@@ -1,6 +1,7 @@
 //! From the greeting to the choice of an export.
 
-use super::{NAME_MAX, PAYLOAD_MAX, PREFERRED, Reader};
+use super::{NAME_MAX, PAYLOAD_MAX, PREFERRED};
+use crate::bytes::Reader;
 use crate::error::ProtocolError;
 
 const GREETING: u64 = u64::from_be_bytes(*b"NBDMAGIC");
@@ -164,7 +165,7 @@ impl Handshake {
     }
 
     fn flags(&mut self, kept: &[u8]) -> Result<(), ProtocolError> {
-        let flags = Reader(kept).u32().unwrap_or(u32::MAX);
+        let flags = Reader(kept).be32().unwrap_or(u32::MAX);
         // What is answered with errors can be refused.
         if flags & !u32::from(NO_ZEROES) != u32::from(FIXED) {
             return Err(ProtocolError::Malformed("flags of a client of a disk"));
@@ -175,7 +176,7 @@ impl Handshake {
 
     fn head(&mut self, kept: &[u8]) -> Result<(), ProtocolError> {
         let mut reader = Reader(kept);
-        let (Some(OPTION), Some(option), Some(length)) = (reader.u64(), reader.u32(), reader.u32()) else {
+        let (Some(OPTION), Some(option), Some(length)) = (reader.be64(), reader.be32(), reader.be32()) else {
             return Err(ProtocolError::Malformed("option"));
         };
         let length = length as usize;
@@ -240,7 +241,8 @@ fn choose(option: u32, data: &[u8], exports: &[Export], out: &mut Vec<u8>) -> St
 /// The name in what GO and INFO carry. What else is wanted to be known is left open.
 fn wanted(data: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(data);
-    let (name, count) = (reader.string()?, reader.u16()?);
+    let length = usize::try_from(reader.be32()?).ok()?;
+    let (name, count) = (reader.take(length)?, reader.be16()?);
     (reader.0.len() == usize::from(count) * 2).then_some(name)
 }
 

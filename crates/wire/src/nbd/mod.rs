@@ -7,6 +7,7 @@
 
 mod handshake;
 
+use crate::bytes::Reader;
 use crate::error::ProtocolError;
 pub use handshake::{Export, Handshake, Step};
 
@@ -17,36 +18,18 @@ pub const PAYLOAD_MAX: u32 = 32 << 20;
 /// The size of I/Os that clients are told to prefer, in bytes.
 const PREFERRED: u32 = 4_096;
 
-/// Reads numbers in the order of the network from the front; `None` where there are too few bytes.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
-    }
-
-    fn u16(&mut self) -> Option<u16> {
+/// Numbers in the order of the network.
+impl Reader<'_> {
+    fn be16(&mut self) -> Option<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    fn be32(&mut self) -> Option<u32> {
         self.array().map(u32::from_be_bytes)
     }
 
-    fn u64(&mut self) -> Option<u64> {
+    fn be64(&mut self) -> Option<u64> {
         self.array().map(u64::from_be_bytes)
-    }
-
-    /// A length and as many bytes.
-    fn string(&mut self) -> Option<&'a [u8]> {
-        let length = self.u32()?;
-        self.take(usize::try_from(length).ok()?)
     }
 }
 
@@ -140,7 +123,7 @@ impl RequestReader {
 
 fn read(head: &[u8; BYTES]) -> Result<Request, ProtocolError> {
     let mut reader = Reader(head);
-    let fields = (reader.u32(), reader.u16(), reader.u16(), reader.u64(), reader.u64(), reader.u32());
+    let fields = (reader.be32(), reader.be16(), reader.be16(), reader.be64(), reader.be64(), reader.be32());
     let (Some(REQUEST), Some(flags), Some(kind), Some(cookie), Some(offset), Some(length)) = fields else {
         return Err(ProtocolError::Malformed("head of a request"));
     };

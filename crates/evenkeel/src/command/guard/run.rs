@@ -20,8 +20,9 @@ use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -85,14 +86,14 @@ fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog
 
 /// What runs beside the data plane; dropping it stops the controller and the metrics.
 struct Running {
-    orders: mpsc::Sender<Order>,
+    orders: Sender<Order>,
     controller: ControllerSettings,
-    looping: Option<std::thread::JoinHandle<()>>,
+    looping: Option<JoinHandle<()>>,
     metrics: Option<Server>,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
     _health: Arc<Health>,
-    _monitor: Option<Monitor>,
+    _monitor: Option<Sender<()>>,
 }
 
 impl Running {
@@ -101,7 +102,7 @@ impl Running {
         let clock = handle.clock();
         let monitor = config.monitor.as_ref();
         let first = Account::new(config, events.clone());
-        let monitor = monitor.map(|url| Monitor::start(url, (status.clone(), clock), first)).transpose()?;
+        let monitor = monitor.map(|url| self::monitor(url, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
         let sensors = Sensors::new(server_address(&config.plan.backend), config.counters, server_status);
         let looped = Loop::new(
@@ -202,51 +203,30 @@ const EVERY: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_secs(3);
 /// A server that says nothing for so long has not answered.
 const ANSWER: Duration = Duration::from_secs(10);
-/// Who stops does not wait longer for a server that says nothing.
-const LEAVING: Duration = Duration::from_secs(1);
 const QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'Uptime_since_flush_status', \
                      'Innodb_row_lock_time', 'Innodb_row_lock_current_waits', 'Threads_running')";
 
-/// A thread that asks; it ends when this is dropped, or, where its server does not answer, some seconds later.
-pub struct Monitor {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+/// Asks the server behind `url` for its status again and again, and puts each reading into `latest` with the time of `clock`, on a thread
+/// that ends when the sender is dropped, or, where its server does not answer, some seconds later. `first` looks at the server once.
+///
+/// # Errors
+/// A URL that is none; a server that does not answer is no error, and asked again later.
+fn monitor(url: &str, (latest, clock): (LatestStatus, Clock), first: Account) -> Result<Sender<()>> {
+    let target = Target::parse(url)?;
+    let (stop, stopped) = mpsc::channel();
+    let watch = move || watch(&target, (&latest, &clock), first, &stopped);
+    std::thread::Builder::new().name("monitor".into()).spawn(watch)?;
+    Ok(stop)
 }
 
-impl Monitor {
-    /// Asks the server behind `url` for its status again and again, and puts each reading into `latest` with the time of `clock`.
-    /// `first` looks at the server once.
-    ///
-    /// # Errors
-    /// A URL that is none; a server that does not answer is no error, and asked again later.
-    pub fn start(url: &str, (latest, clock): (LatestStatus, Clock), first: Account) -> Result<Self> {
-        let target = Target::parse(url)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let watch = move || watch(&target, (&latest, &clock), first, &stopped);
-        let thread = std::thread::Builder::new().name("monitor".into()).spawn(watch)?;
-        Ok(Self { stop, thread: Some(thread) })
-    }
-}
-
-impl Drop for Monitor {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let Some(thread) = self.thread.take() else { return };
-        thread.thread().unpark();
-        let clock = Clock::start();
-        while !thread.is_finished() && Duration::from(clock.now()) < LEAVING {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        if thread.is_finished() {
-            // A panic in it is in the log already.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn watch(target: &Target, (latest, clock): (&LatestStatus, &Clock), mut first: Account, stop: &AtomicBool) {
-    while !stop.load(Ordering::Relaxed) {
+fn watch(
+    target: &Target,
+    (latest, clock): (&LatestStatus, &Clock),
+    mut first: Account,
+    stopped: &Receiver<()>,
+) {
+    let goes_on = |pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout);
+    loop {
         match Control::connect(target) {
             Err(error) => first.fail(&error),
             Ok(mut control) => {
@@ -254,15 +234,16 @@ fn watch(target: &Target, (latest, clock): (&LatestStatus, &Clock), mut first: A
                 first.ask(&mut control);
                 while let Some(reading) = read(&mut control) {
                     latest.put(clock.now(), Some(reading));
-                    std::thread::park_timeout(EVERY);
-                    if stop.load(Ordering::Relaxed) {
+                    if !goes_on(EVERY) {
                         return;
                     }
                 }
             }
         }
         latest.put(clock.now(), None);
-        std::thread::park_timeout(PAUSE);
+        if !goes_on(PAUSE) {
+            return;
+        }
     }
 }
 

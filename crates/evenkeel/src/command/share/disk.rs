@@ -71,7 +71,7 @@ pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
                     Event::ReloadFailed { reason: format!("{error:#}; the old configuration stays in force") }
                 }
             };
-            running.listener.notify(&event);
+            (running.listener)(&event);
         }
     }
     running.stop()

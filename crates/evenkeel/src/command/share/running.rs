@@ -33,7 +33,7 @@ pub(super) struct Running {
     engine: Engine,
     orders: mpsc::Sender<Order>,
     looping: JoinHandle<()>,
-    pub(super) listener: Arc<dyn Listener>,
+    pub(super) listener: Arc<Listener>,
     names: Vec<String>,
     metrics: Option<Server>,
     /// The configuration that it was started with, and what of later ones holds.
@@ -61,7 +61,7 @@ impl Running {
         let metrics = metrics.map(|address| serve::serve(address, latest.clone(), clock)).transpose()?;
         made.keep();
         let engine = Engine::start_listening(plan, listening)?;
-        let listener: Arc<dyn Listener> = Arc::new(move |event: &Event| log_event(event, form));
+        let listener: Arc<Listener> = Arc::new(move |event: &Event| log_event(event, form));
         let looped = Loop::new(
             (engine.handle(), names.clone()),
             (bus, clock),

@@ -4,11 +4,10 @@ use super::keys;
 use super::keys::Args;
 use crate::command::Session;
 use crate::config::units;
-use crate::out;
 use crate::study::published;
 use anyhow::Result;
 pub use evenkeel_study::domains::{NAME, QUESTION};
-use evenkeel_study::domains::{Setting, parts, slowness};
+use evenkeel_study::domains::{Setting, parts};
 use evenkeel_study::harness::Plan;
 use evenkeel_study::published::MachineRecord;
 
@@ -19,7 +18,7 @@ use evenkeel_study::published::MachineRecord;
 #[command(after_help = "\
 Examples:
   evenkeel study domains --quick
-      about 10 minutes, at most 15: guests of 128 MB
+      about 10 minutes: guests of 128 MB
   evenkeel study domains
       about two hours: guests of 256 MB, three runs of each
   evenkeel study domains parts=starve data=0.2
@@ -28,7 +27,7 @@ pub struct Settings {
     /// Memory of a guest; the host's server has 3.5 times as much, as published [default: 256M; --quick: 128M]
     #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
     memory: Option<u64>,
-    /// Data of each server as a multiple of a guest's memory [default: 5; --quick: as much of it as there is time for]
+    /// Data of each server as a multiple of a guest's memory [default: 5; --quick: 2]
     #[arg(long, value_name = "N")]
     data: Option<f64>,
     /// Length of each network, disk and busy-host measurement [default: 5s; --quick: 1s]
@@ -42,28 +41,16 @@ pub struct Settings {
     seed: u64,
 }
 
-/// As published.
-const DATA: f64 = 5.0;
-/// Of a quick study. A third of its runs may be made once more, and it has 15 minutes.
-const QUICK_S: f64 = 560.0;
-
 /// The plan that the settings make.
-pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
+pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
     let of: Settings = keys::read(NAME, &args.settings)?;
-    let mut setting = Setting {
+    let setting = Setting {
         memory: of.memory.unwrap_or(if args.quick { 128 << 20 } else { 256 << 20 }),
-        data: of.data.unwrap_or(DATA),
-        slowness: slowness(),
+        data: of.data.unwrap_or(if args.quick { 2.0 } else { 5.0 }),
         seconds: of.seconds.unwrap_or(if args.quick { 1.0 } else { 5.0 }),
         place: MachineRecord::here(None),
     };
     let all = parts(args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
     let parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;
-    if args.quick && of.data.is_none() {
-        setting = setting.within(QUICK_S, &parts);
-        if !session.quiet {
-            out::tell(&format!("data={}: what there is time for\n", setting.data));
-        }
-    }
     published::plan(NAME, of.seed, parts, &setting)
 }

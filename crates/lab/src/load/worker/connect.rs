@@ -192,7 +192,7 @@ impl Worker<'_> {
     fn start_tls(&mut self, slot: u32) -> io::Result<()> {
         let session = &mut self.sessions[slot as usize];
         if let (Some(link), Some(tls)) = (&mut session.link, &self.shared.tls) {
-            link.start_tls(tls.dial().map_err(io::Error::other)?);
+            link.start_tls(tls)?;
         }
         Ok(())
     }

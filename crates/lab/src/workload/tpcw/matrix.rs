@@ -25,26 +25,6 @@ words! {
     }
 }
 
-impl Interaction {
-    /// All of them, each at its own index.
-    pub const ALL: [Self; 14] = [
-        Home,
-        NewProducts,
-        BestSellers,
-        ProductDetail,
-        SearchRequest,
-        SearchResults,
-        ShoppingCart,
-        CustomerRegistration,
-        BuyRequest,
-        BuyConfirm,
-        OrderInquiry,
-        OrderDisplay,
-        AdminRequest,
-        AdminConfirm,
-    ];
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mix {
     /// 95 % looking, 5 % ordering.

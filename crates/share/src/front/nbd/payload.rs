@@ -3,9 +3,9 @@
 use super::memory::{Held, Memory};
 use crate::{Buffer, Work};
 use evenkeel_os::Socket;
+use evenkeel_os::tls::Tls;
 use rustls::{ServerConfig, ServerConnection};
-use std::io;
-use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::sync::Arc;
 
 /// What is due before the next head of a request.
@@ -128,7 +128,7 @@ impl Payload {
 /// A client's socket, with TLS once that was agreed on.
 pub(super) struct Stream {
     socket: Socket,
-    tls: Option<Box<ServerConnection>>,
+    tls: Option<Tls>,
 }
 
 impl Stream {
@@ -145,17 +145,10 @@ impl Stream {
         self.tls.is_some()
     }
 
-    /// From here on by TLS. `first` came already: whatever a client sent behind its wish is taken for TLS and for nothing else,
-    /// so that nobody in between can put words in front of what is secured.
-    pub fn secure(&mut self, config: &Arc<ServerConfig>, mut first: &[u8]) -> io::Result<()> {
-        let mut tls = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
-        while !first.is_empty() {
-            if tls.read_tls(&mut first)? == 0 {
-                return Err(ErrorKind::InvalidData.into());
-            }
-            tls.process_new_packets().map_err(io::Error::other)?;
-        }
-        self.tls = Some(Box::new(tls));
+    /// From here on by TLS, as what came already has to be.
+    pub fn secure(&mut self, config: &Arc<ServerConfig>, first: &[u8]) -> io::Result<()> {
+        let connection = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
+        self.tls = Some(Tls::start(connection.into(), first)?);
         Ok(())
     }
 
@@ -170,49 +163,28 @@ impl Stream {
     /// Receives what is there, one part after the other; `WouldBlock` where nothing is, 0 at the end.
     pub fn receive_parts(&mut self, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return self.socket.receive_parts(parts) };
-        loop {
-            match tls.reader().read_vectored(parts) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // Who goes without a word has sent nothing that is worth more.
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(0),
-                read => return read,
-            }
-            // The next look at what came finds the end of the socket.
-            tls.read_tls(&mut &self.socket)?;
-            if let Err(error) = tls.process_new_packets() {
-                // The client gets the reason, if it still listens.
-                let _ = tls.write_tls(&mut &self.socket);
-                return Err(io::Error::other(error));
-            }
+        let received = tls.receive(&mut self.socket, parts);
+        if received.is_err() {
+            // The client gets the reason, if it still listens.
+            let _ = tls.flush(&mut self.socket);
         }
+        received
     }
 
     /// Sends what fits, one part after the other; `WouldBlock` where nothing does.
     pub fn send_parts(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        let Some(tls) = &mut self.tls else { return self.socket.send_parts(parts) };
-        while tls.wants_write() {
-            tls.write_tls(&mut &self.socket)?;
-        }
-        let taken = tls.writer().write_vectored(parts)?;
-        if taken == 0 {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        match self.flush() {
-            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
-            _ => Ok(taken),
+        match &mut self.tls {
+            Some(tls) => tls.send(&mut self.socket, parts),
+            None => self.socket.send_parts(parts),
         }
     }
 
     /// Sends what TLS itself has to say; `WouldBlock` where not all of it fits.
     pub fn flush(&mut self) -> io::Result<()> {
-        let Some(tls) = &mut self.tls else { return Ok(()) };
-        while tls.wants_write() {
-            tls.write_tls(&mut &self.socket)?;
-        }
-        Ok(())
+        self.tls.as_mut().map_or(Ok(()), |tls| tls.flush(&mut self.socket))
     }
 
     pub fn has_unsent(&self) -> bool {
-        self.tls.as_ref().is_some_and(|tls| tls.wants_write())
+        self.tls.as_ref().is_some_and(Tls::wants_flush)
     }
 }

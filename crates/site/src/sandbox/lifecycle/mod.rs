@@ -4,6 +4,7 @@ mod copied;
 mod place;
 mod view;
 
+use crate::Survivor;
 use crate::copy::Snapshot;
 use crate::sandbox::binary::ServerBinary;
 use crate::sandbox::cgroup::Groups;
@@ -14,7 +15,7 @@ use crate::sandbox::net::Network;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::record::{ProcessId, Record, server_with};
 use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free, let_in};
-use crate::sandbox::startup::{Janitor, Startup, sweep};
+use crate::sandbox::startup::{Startup, sweep};
 use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use crate::server::ServerVersion;
 use copied::{check_domain, check_file_disk, copy_data, known_binary, load_stopped, password};
@@ -50,7 +51,7 @@ pub struct Sandbox {
     groups: Groups,
     oom_before: u64,
     network: Option<Network>,
-    janitor: Option<Janitor>,
+    janitor: Option<Survivor>,
     /// Held as long as this evenkeel uses the sandbox; absent in one found running.
     lock: Option<Lock>,
     /// Whether the server survives this value.
@@ -260,7 +261,7 @@ impl Sandbox {
         let _ = std::fs::remove_file(self.paths.init_sql());
         if self.lifetime == Lifetime::Detached {
             self.outlives = true;
-            self.janitor.take().into_iter().for_each(Janitor::dismiss);
+            self.janitor.take().into_iter().for_each(Survivor::dismiss);
         }
         self.hold_disk(self.record.domain.disk)?;
         events(SandboxEvent::Ready { pid: id.pid, port: self.record.port });
@@ -341,9 +342,7 @@ impl Sandbox {
     }
 
     pub fn down(mut self, events: Events<'_>) -> Result<(), SandboxError> {
-        self.take_lock()?;
-        self.stop(events);
-        Ok(())
+        self.pause(events)
     }
 
     fn take_lock(&mut self) -> Result<(), SandboxError> {
@@ -395,6 +394,6 @@ impl Drop for Sandbox {
         if is_unmounted && self.is_new {
             self.paths.discard();
         }
-        self.janitor.take().filter(|_| is_unmounted).into_iter().for_each(Janitor::dismiss);
+        self.janitor.take().filter(|_| is_unmounted).into_iter().for_each(Survivor::dismiss);
     }
 }

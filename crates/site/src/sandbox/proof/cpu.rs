@@ -1,9 +1,10 @@
 //! Quota and weight, by processes that spin. What the hypervisor takes from them is no CPU time of theirs.
 
-use super::{BITES, Inside, Probe, judge, refused, untried};
+use super::{BITES, Inside, judge, refused, untried};
 use crate::sandbox::cgroup::Groups;
 use crate::sandbox::{CpuSet, Domain, SandboxError};
 use evenkeel_os::clock::monotonic;
+use evenkeel_os::process::Owned;
 use evenkeel_sense::cpu::{Cgroup, CpuOf};
 use std::io;
 use std::time::Duration;
@@ -25,11 +26,11 @@ struct Spun {
 }
 
 impl Spun {
-    fn watch(probes: &[Probe]) -> io::Result<Self> {
+    fn watch(probes: &[Owned]) -> io::Result<Self> {
         std::thread::sleep(WARM_UP);
         let look = || -> io::Result<(Vec<f64>, f64)> {
             let gone = || io::Error::other("a process that spins has ended");
-            let used = |probe: &Probe| Some(CpuOf::Process(probe.0.id()).read()?.busy.as_secs_f64());
+            let used = |probe: &Owned| Some(CpuOf::Process(probe.0.id()).read()?.busy.as_secs_f64());
             let each = probes.iter().map(used).collect::<Option<_>>().ok_or_else(gone)?;
             let steal = CpuOf::Host.read().and_then(|host| host.steal);
             Ok((each, steal.map_or(0.0, |steal| steal.as_secs_f64())))

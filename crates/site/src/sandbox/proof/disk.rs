@@ -3,12 +3,13 @@
 //! Blocks that were never written would be answered by the file system without any disk, and what the page cache holds as well:
 //! a limit of 300 was seen to let 297,000 such reads a second through.
 
-use super::{Inside, Probe};
+use super::Inside;
 use crate::sandbox::SandboxError;
 use crate::sandbox::cgroup::Groups;
 use crate::sandbox::domain::{DiskLimit, Domain};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::clock::monotonic;
+use evenkeel_os::process::Owned;
 use evenkeel_sense::disk::Device;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -104,7 +105,7 @@ impl Proof {
         let begun = monotonic();
         let inside = Inside { groups, cpus: None };
         let start = |reader| inside.start(&self.reader(bytes, reader, each), None);
-        let readers: Vec<Probe> = (0..READERS).map(start).collect::<io::Result<_>>()?;
+        let readers: Vec<Owned> = (0..READERS).map(start).collect::<io::Result<_>>()?;
         for mut reader in readers {
             let (status, mut said) = (reader.0.wait()?, String::new());
             if !status.success() {

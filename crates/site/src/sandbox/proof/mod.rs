@@ -11,9 +11,10 @@ pub use disk::try_disk;
 pub(super) use disk::{prove as prove_disk, set as set_disk};
 use evenkeel_os::Birth;
 use evenkeel_os::cpu::Affinity;
+use evenkeel_os::process::Owned;
 use std::ffi::OsStr;
 use std::io;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 /// How far what came through may be from a limit.
@@ -80,25 +81,15 @@ struct Inside<'a> {
     cpus: Option<&'a CpuSet>,
 }
 
-/// Ends with its proof.
-struct Probe(Child);
-
-impl Drop for Probe {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 impl Inside<'_> {
-    fn start(&self, words: &[impl AsRef<OsStr>], cpus: Option<&CpuSet>) -> io::Result<Probe> {
+    fn start(&self, words: &[impl AsRef<OsStr>], cpus: Option<&CpuSet>) -> io::Result<Owned> {
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let affinity = cpus.or(self.cpus.filter(|_| !self.groups.has("cpuset"))).map(Affinity::of);
         let groups = self.groups.doors().map_err(io::Error::other)?;
         Birth { dies_with_us: true, groups, affinity, ..Birth::default() }.of(&mut command);
-        command.spawn().map(Probe)
+        command.spawn().map(Owned)
     }
 }
 

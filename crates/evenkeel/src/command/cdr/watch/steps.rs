@@ -14,10 +14,8 @@ use evenkeel_haul::watch::{Chain, Moved, Trouble, WatchError, move_to};
 use evenkeel_os::Latest;
 use evenkeel_os::clock::Clock;
 use serde_json::json;
-use std::fs::File;
-use std::io::Write;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// What takes a file through its steps.
 pub struct Steps<'a> {
@@ -163,15 +161,9 @@ const ENDING: &str = ".audit";
 /// Writes what was found of a file to `FILE.audit` in the folder of rejects; its path.
 pub fn note(rejects: &Path, path: &Path, report: &Report) -> Result<PathBuf, HaulError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let (note, hidden) = (rejects.join(format!("{name}{ENDING}")), rejects.join(format!(".{name}.part")));
+    let note = rejects.join(format!("{name}{ENDING}"));
     let text = format!("{}\n{}", path.display(), audit::findings(report));
-    let written = || -> io::Result<()> {
-        let mut file = File::create(&hidden)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&hidden, &note)
-    };
-    written().map_err(HaulError::io("write", &note))?;
+    evenkeel_os::replace(&note, text.as_bytes()).map_err(HaulError::io("write", &note))?;
     Ok(note)
 }
 
@@ -284,6 +276,7 @@ metrics! { METRICS: |c: Counts|
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn an_audit_that_met_a_writer_is_told_from_one_that_failed() {
