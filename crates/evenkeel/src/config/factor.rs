@@ -1,5 +1,6 @@
 //! Factors of a study: `buffer-pool=20%..100%`, `layout=insert,dump`, `tablespace=shared,own`, `disk-iops=300,none`.
 
+use super::types::one_of;
 use super::units;
 use anyhow::{Context, Result, bail};
 use evenkeel_lab::data::Via;
@@ -43,7 +44,9 @@ pub fn parse(text: &str) -> Result<Factor> {
     match name.trim() {
         "buffer-pool" => Ok(Factor::BufferPool(pools(levels).with_context(|| format!("reading {text:?}"))?)),
         "layout" => Ok(Factor::Layout(layouts(levels)?)),
-        "tablespace" => Ok(Factor::Shared(tablespaces(levels)?)),
+        "tablespace" => Ok(Factor::Shared(each(levels, |level| {
+            one_of(level, &[("shared", true), ("own", false)]).context("tablespace")
+        })?)),
         "disk-iops" => Ok(Factor::DiskIops(limits("disk-iops", levels, |disk| disk.iops)?)),
         "disk-rate" => Ok(Factor::DiskRate(limits("disk-rate", levels, |disk| disk.bytes_per_s)?)),
         other => {
@@ -55,8 +58,13 @@ pub fn parse(text: &str) -> Result<Factor> {
     }
 }
 
+/// A list of levels.
+fn each<T>(levels: &str, read: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
+    levels.split(',').map(|level| read(level.trim())).collect()
+}
+
 fn layouts(levels: &str) -> Result<Vec<Layout>> {
-    let levels: Vec<Layout> = levels.split(',').map(|level| layout(level.trim())).collect::<Result<_>>()?;
+    let levels = each(levels, layout)?;
     if levels.first() == Some(&Layout::Copy) {
         bail!("layout=copy has nothing to copy: it is a copy of the level before it, as in layout=dump,copy");
     }
@@ -76,20 +84,10 @@ fn layout(level: &str) -> Result<Layout> {
 
 /// Limits as a domain has them, and `none`.
 fn limits(name: &str, levels: &str, of: fn(DiskLimit) -> Option<u64>) -> Result<Vec<Option<u64>>> {
-    let level = |level: &str| match level.trim() {
+    each(levels, |level| match level {
         "none" => Ok(None),
         number => Ok(of(format!("{name}={number}").parse::<Domain>()?.disk)),
-    };
-    levels.split(',').map(level).collect()
-}
-
-fn tablespaces(levels: &str) -> Result<Vec<bool>> {
-    let level = |level: &str| match level.trim() {
-        "shared" => Ok(true),
-        "own" => Ok(false),
-        other => bail!("unknown tablespace {other:?}; known are shared and own"),
-    };
-    levels.split(',').map(level).collect()
+    })
 }
 
 /// `20%..100%` (five levels evenly apart), `20%..100%:10%` (with a step), or a list of levels.
@@ -106,7 +104,7 @@ fn pools(levels: &str) -> Result<Vec<PoolSize>> {
         };
         return Ok((0..count).map(|level| PoolSize::Percent(low + step * level as f64)).collect());
     }
-    levels.split(',').map(|level| pool(level.trim())).collect()
+    each(levels, pool)
 }
 
 fn pool(level: &str) -> Result<PoolSize> {
