@@ -7,19 +7,18 @@ use evenkeel_core::share::{Costs, UNIT_BYTES};
 /// Costs by size in bytes.
 pub type Table = Vec<(u32, f64)>;
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct CostTables {
-    /// Costs of reads, in units of a read of 16 KB.
-    pub reads: Table,
-    /// Costs of writes; where there are none they cost as much as reads.
-    pub writes: Table,
+keys! {
+    /// By default 256 KB cost 1.4 times what 16 KB cost, reads and writes the same.
+    CostTables in "" {
+        /// Costs of reads, in units of a read of 16 KB.
+        reads as "read": Table = vec![(UNIT_BYTES, 1.0), (16 * UNIT_BYTES, 1.4)],
+        /// Costs of writes; where there are none they cost as much as reads.
+        writes as "write": Table = Vec::new(),
+    }
 }
 
-impl Default for CostTables {
-    /// 256 KB cost 1.4 times what 16 KB cost, reads and writes the same.
-    fn default() -> Self {
-        Self { reads: vec![(UNIT_BYTES, 1.0), (16 * UNIT_BYTES, 1.4)], writes: Vec::new() }
-    }
+types! {
+    "a list of sizes and costs, as \"16k=1,256k=1.4\"": Table = |value| value.as_str().map(table);
 }
 
 impl CostTables {

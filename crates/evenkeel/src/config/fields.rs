@@ -1,18 +1,14 @@
 //! The keys of a TOML table, taken one by one, so that what is left over is a mistake.
 
 use super::lines::{at_key, located};
-use super::units;
+use super::masked;
+use super::types::{At, FromToml};
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use evenkeel_core::Nanos;
-use evenkeel_guard::proxy::Address;
 use evenkeel_lab::workload::similar;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::{Table, Value};
-
-/// Greatest limit that makes sense: as many as a server has connections.
-pub const LIMIT_MAX: u32 = 100_000;
 
 /// A table under the name that errors call it by.
 pub struct Fields {
@@ -23,40 +19,18 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// A table of which errors say, for example, "statement `pay`".
-    pub fn new(entry: impl Into<String>, table: Table) -> Self {
-        Self { entry: entry.into(), table, known: Vec::new() }
-    }
-
-    /// The same for a value, which should be a table.
-    pub fn of(entry: impl Into<String>, value: Value) -> Result<Self> {
-        let entry = entry.into();
+    /// The table that a value should be; errors call it by this name.
+    pub fn of(entry: &str, value: Value) -> Result<Self> {
         match value {
-            Value::Table(table) => Ok(Self::new(entry, table)),
-            other => bail!("{entry}: must be a table of keys, not {}", kind(&other)),
+            Value::Table(table) => Ok(Self { entry: entry.to_owned(), table, known: Vec::new() }),
+            _ => bail!("{entry}: must be a table of keys"),
         }
-    }
-
-    /// The name that errors call it by.
-    pub fn entry(&self) -> &str {
-        &self.entry
-    }
-
-    /// Calls it by another name from here on.
-    pub fn rename(&mut self, entry: impl Into<String>) {
-        self.entry = entry.into();
     }
 
     pub fn optional<T: FromToml>(&mut self, key: &'static str) -> Result<Option<T>> {
         self.known.push(key);
-        let Some(value) = self.table.remove(key) else { return Ok(None) };
-        let found = match &value {
-            // Of the right kind, and out of its range.
-            Value::Integer(number) if T::KIND.starts_with("a whole number") => number.to_string(),
-            other => kind(other).to_owned(),
-        };
-        let read = T::from_toml(value);
-        read.map(Some).ok_or_else(|| self.at(key, format!("`{key}` must be {}, not {found}", T::KIND)))
+        let at = At { entry: &self.entry, key };
+        self.table.remove(key).map(|value| T::from_toml(value, at)).transpose()
     }
 
     pub fn required<T: FromToml>(&mut self, key: &'static str) -> Result<T> {
@@ -67,80 +41,23 @@ impl Fields {
         })
     }
 
-    /// A limit. What checks it names its range; a number that no limit can be is refused here, as it stands in the file.
-    pub fn limit(&mut self, key: &'static str) -> Result<Option<u32>> {
-        let Some(number) = self.optional::<i64>(key)? else { return Ok(None) };
-        let no_limit = |_| self.at(key, format!("`{key}` must be between 1 and {LIMIT_MAX}, not {number}"));
-        u32::try_from(number).map(Some).map_err(no_limit)
-    }
-
-    pub fn time(&mut self, key: &'static str) -> Result<Option<Nanos>> {
-        let text = match self.optional::<Value>(key)? {
-            None => return Ok(None),
-            Some(Value::String(text)) => text,
-            Some(Value::Integer(number)) => number.to_string(),
-            Some(Value::Float(number)) => number.to_string(),
-            Some(_) => return Err(self.at(key, format!("`{key}` must be a time, as \"8s\""))),
-        };
-        units::duration(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
-    }
-
-    pub fn bytes(&mut self, key: &'static str) -> Result<Option<u64>> {
-        let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
-        units::bytes(&text).map(Some).map_err(|error| self.at(key, format!("`{key}`: {error}")))
-    }
-
-    /// A text with a form of its own.
-    pub fn text<T>(&mut self, key: &'static str, read: fn(&str) -> Result<T>) -> Result<Option<T>> {
-        let text = self.optional::<String>(key)?.as_deref().map(read).transpose();
-        text.map_err(|error| self.at(key, format!("`{key}`: {error:#}")))
-    }
-
-    /// A text that is one of a few words.
-    pub fn one_of<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Result<Option<T>> {
-        let Some(text) = self.optional::<String>(key)? else { return Ok(None) };
-        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-        let names = || words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(", ");
-        let unknown = || self.at(key, format!("`{key}` is {text:?}, and must be one of {}", names()));
-        found.map(Some).ok_or_else(unknown)
-    }
-
-    /// A text, or a list of them; empty where it is missing.
-    pub fn texts(&mut self, key: &'static str) -> Result<Vec<String>> {
-        let values = match self.optional::<Value>(key)? {
-            None => return Ok(Vec::new()),
-            Some(Value::Array(values)) => values,
-            Some(value) => vec![value],
-        };
-        let texts = values.into_iter().map(String::from_toml).collect::<Option<_>>();
-        texts.ok_or_else(|| self.at(key, format!("`{key}` must be a text or a list of texts")))
-    }
-
-    /// An address, or a list of them.
-    pub fn addresses(&mut self, key: &'static str) -> Result<Vec<Address>> {
-        let texts = self.texts(key)?;
-        let read: Result<Vec<Address>, _> = texts.iter().map(|text| text.parse::<Address>()).collect();
-        read.map_err(|error| self.at(key, format!("`{key}`: {error}")))
-    }
-
-    pub fn section(&mut self, key: &'static str) -> Result<Self> {
-        let value = self.optional::<Value>(key)?.unwrap_or_else(|| Value::Table(Table::new()));
-        Self::of(key, value)
+    /// The keys that nobody asked for, where they may be any.
+    pub fn rest(self) -> Table {
+        self.table
     }
 
     /// Refuses what nobody asked for.
     pub fn finish(self) -> Result<()> {
-        let Some(unknown) = self.table.keys().next() else { return Ok(()) };
-        let hint = match similar(unknown, self.known.iter().copied()).first() {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known are {}", list(&self.known)),
-        };
-        Err(self.at(unknown, format!("unknown key `{unknown}`, {hint}")))
+        let Some(key) = self.table.keys().next() else { return Ok(()) };
+        Err(at_key(&self.entry, key, unknown("key", key, &self.known)))
     }
+}
 
-    /// An error of one of its keys.
-    pub fn at(&self, key: &str, text: String) -> anyhow::Error {
-        at_key(&self.entry, key, text)
+/// What to say of a name that is not among the known ones.
+pub fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    match similar(name, known.iter().copied()).first() {
+        Some(near) => format!("unknown {what} `{name}`, did you mean `{near}`?"),
+        None => format!("unknown {what} `{name}`, known are {}", list(known)),
     }
 }
 
@@ -148,16 +65,69 @@ pub fn list(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::String(_) => "a text",
-        Value::Integer(_) => "a whole number",
-        Value::Float(_) => "a number",
-        Value::Boolean(_) => "true or false",
-        Value::Datetime(_) => "a date",
-        Value::Array(_) => "a list",
-        Value::Table(_) => "a table",
-    }
+/// How a struct is read from a table: its keys, with their names in the file where they are others, and with their defaults
+/// unless they have to be there.
+macro_rules! table {
+    ($table:ty { $($key:ident $(as $name:literal)? $(= $default:expr)?),* $(,)? }) => {
+        impl $crate::config::types::FromToml for $table {
+            fn from_toml(value: toml::Value, at: $crate::config::types::At<'_>) -> anyhow::Result<Self> {
+                let mut fields = $crate::config::fields::Fields::of(at.key, value)?;
+                let read = Self {
+                    $($key: table!(@read fields, table!(@name $key $($name)?) $(, $default)?),)*
+                };
+                fields.finish().map(|()| read)
+            }
+        }
+    };
+    (@name $key:ident) => { stringify!($key) };
+    (@name $key:ident $name:literal) => { $name };
+    (@read $fields:ident, $key:expr) => { $fields.required($key)? };
+    (@read $fields:ident, $key:expr, $default:expr) => { $fields.optional($key)?.unwrap_or_else(|| $default) };
+    (@default) => { Default::default() };
+    (@default $default:expr) => { $default };
+}
+
+/// Structs that are read from tables, with the defaults in one place; `in` gives what goes before their keys where those of several
+/// tables are named together.
+macro_rules! keys {
+    ($($(#[$about:meta])* $table:ident in $prefix:literal {
+        $($(#[$doc:meta])* $key:ident $(as $name:literal)?: $type:ty $(= $default:expr)?,)*
+    })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $table { $($(#[$doc])* pub $key: $type,)* }
+
+        impl Default for $table {
+            fn default() -> Self {
+                Self { $($key: table!(@default $($default)?),)* }
+            }
+        }
+
+        table!($table { $($key $(as $name)? $(= $default)?),* });
+
+        impl $crate::config::fields::Keys for $table {
+            fn differing(&self, other: &Self) -> Vec<&'static str> {
+                let keys = [$((self.$key != other.$key)
+                    .then_some(concat!($prefix, table!(@name $key $($name)?)))),*];
+                keys.into_iter().flatten().collect()
+            }
+        }
+    )*};
+}
+
+/// A table of keys that is a struct of its own.
+pub trait Keys {
+    /// The names of the keys that differ.
+    fn differing(&self, other: &Self) -> Vec<&'static str>;
+}
+
+/// What a text of TOML says, which errors call by this name.
+///
+/// # Errors
+/// Names the key and what to do.
+pub fn parse<T: FromToml>(entry: &str, text: &str) -> Result<T> {
+    let table: Table = text.parse().map_err(|error| masked::no_toml(&error))?;
+    T::from_toml(Value::Table(table), At { entry, key: entry })
 }
 
 /// What `parse` makes of the text of a file, which is one of this command's.
@@ -191,81 +161,6 @@ pub fn set<T>(target: &mut T, value: Option<T>) {
     }
 }
 
-/// A type that a key can have.
-pub trait FromToml: Sized {
-    /// What the value must be, in words.
-    const KIND: &'static str;
-    /// The value; `None` where it is something else.
-    fn from_toml(value: Value) -> Option<Self>;
-}
-
-impl FromToml for String {
-    const KIND: &'static str = "a text";
-    fn from_toml(value: Value) -> Option<Self> {
-        if let Value::String(text) = value { Some(text) } else { None }
-    }
-}
-
-impl FromToml for bool {
-    const KIND: &'static str = "true or false";
-    fn from_toml(value: Value) -> Option<Self> {
-        value.as_bool()
-    }
-}
-
-impl FromToml for i64 {
-    const KIND: &'static str = "a whole number";
-    fn from_toml(value: Value) -> Option<Self> {
-        value.as_integer()
-    }
-}
-
-/// Whole numbers that cannot be negative.
-macro_rules! whole_numbers {
-    ($($number:ty: $kind:literal),*) => {$(
-        impl FromToml for $number {
-            const KIND: &'static str = $kind;
-            fn from_toml(value: Value) -> Option<Self> {
-                value.as_integer()?.try_into().ok()
-            }
-        }
-    )*};
-}
-
-whole_numbers!(
-    u32: "a whole number from 0 to 4294967295",
-    u64: "a whole number from 0 up",
-    usize: "a whole number from 0 up"
-);
-
-impl FromToml for PathBuf {
-    const KIND: &'static str = "a text";
-    fn from_toml(value: Value) -> Option<Self> {
-        String::from_toml(value).map(Self::from)
-    }
-}
-
-impl FromToml for f64 {
-    const KIND: &'static str = "a number";
-    fn from_toml(value: Value) -> Option<Self> {
-        value.as_float().or_else(|| value.as_integer().map(|number| number as Self))
-    }
-}
-
-impl FromToml for Value {
-    const KIND: &'static str = "a value";
-    fn from_toml(value: Value) -> Option<Self> {
-        Some(value)
-    }
-}
-
-impl<T: FromToml> FromToml for Vec<T> {
-    const KIND: &'static str = "a list, each of the same kind";
-    fn from_toml(value: Value) -> Option<Self> {
-        if let Value::Array(values) = value { values.into_iter().map(T::from_toml).collect() } else { None }
-    }
-}
-
 /// A study, a workload, a scenario or a configuration is never larger, by far.
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -292,6 +187,8 @@ pub fn file_text(path: &Path) -> io::Result<String> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use evenkeel_core::Nanos;
+    use evenkeel_guard::proxy::Address;
 
     /// The keys that the error of an unknown one lists.
     pub fn known(error: &anyhow::Error) -> Vec<String> {
@@ -330,5 +227,36 @@ pub mod tests {
         assert!(error.contains("a pipe or a device"), "{error}");
         std::fs::write(&file, vec![b'#'; BYTES_MAX as usize + 1]).unwrap();
         assert!(file_text(&file).unwrap_err().to_string().contains("more than"));
+    }
+
+    keys! {
+        File in "" {
+            times: Vec<Nanos> = Vec::new(),
+            one: Vec<One> = Vec::new(),
+        }
+
+        One in "" {
+            name: String,
+            at as "address": Vec<Address> = Vec::new(),
+            most: u32 = 1,
+        }
+    }
+
+    #[test]
+    fn one_of_a_list_is_called_by_its_name_or_its_number() {
+        for (text, expected) in [
+            ("times = ['1s', 2]", "file: `times 2` must be a time with its unit, as \"8s\", not 2"),
+            ("times = ['1s', '2']", "file: `times 2`: \"2\" has no unit"),
+            ("times = '1s'", "file: `times` must be a list, and is of type string"),
+            ("[[one]]\nmost = 2", "one 1: `name` is missing; set it to a text"),
+            ("[[one]]\nname = 'a'\nmost = -1", "one `a`: `most` must be a whole number from 0 to 4294967295"),
+            ("[[one]]\nname = 'a'\nat = 'x:1'", "one `a`: unknown key `at`, "),
+            ("one = [5]", "one 1: must be a table of keys"),
+        ] {
+            let error = parse::<File>("file", text).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
+        let file: File = parse("file", "[[one]]\nname = 'a'\naddress = 'x:1'").unwrap();
+        assert_eq!((file.one[0].at.len(), file.one[0].most), (1, 1));
     }
 }

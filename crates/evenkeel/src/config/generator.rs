@@ -1,10 +1,11 @@
 //! Generators of parameters as TOML has them: a table with one key, the name of the generator.
 
-use super::fields::{Fields, FromToml, list};
-use anyhow::{Result, bail};
+use super::fields::{Fields, list, unknown};
+use super::types::{At, FromToml};
+use anyhow::{Result, bail, ensure};
 use evenkeel_lab::workload::Value;
-use evenkeel_lab::workload::similar;
 use evenkeel_lab::workload::user::{COLUMN_LIMIT, Generator};
+use std::collections::BTreeMap;
 use toml::Value as Toml;
 
 /// Names of all generators.
@@ -19,68 +20,68 @@ pub fn read(entry: &str, value: Toml) -> Result<Generator> {
     let (Some((name, value)), None) = (entries.next(), entries.next()) else {
         bail!("{entry}: must name one generator; known are {}", list(&NAMES));
     };
-    let inside = format!("{entry}, `{name}`");
-    let fields = |value| Fields::of(inside.clone(), value);
-    match name.as_str() {
-        "uniform" => two(fields(value)?, ["min", "max"]).map(|(min, max)| Generator::Uniform { min, max }),
-        "zipf" => two(fields(value)?, ["n", "exponent"]).map(|(n, exponent)| Generator::Zipf { n, exponent }),
-        "sequence" => sequence(fields(value)?),
-        "choice" => choice(fields(value)?),
-        "column" => column(fields(value)?),
-        "next" => {
-            two(fields(value)?, ["table", "column"]).map(|(table, column)| Generator::Next { table, column })
+    if name == "constant" {
+        return Value::from_toml(value, At { entry, key: &name }).map(Generator::Constant);
+    }
+    ensure!(NAMES.contains(&name.as_str()), "{entry}: {}", unknown("generator", &name, &NAMES));
+    let entry = format!("{entry}, `{name}`");
+    let mut keys = Fields::of(&entry, value)?;
+    let generator = match name.as_str() {
+        "uniform" => Generator::Uniform { min: keys.required("min")?, max: keys.required("max")? },
+        "zipf" => Generator::Zipf { n: keys.required("n")?, exponent: keys.required("exponent")? },
+        "sequence" => {
+            let (start, step) = (keys.optional("start")?, keys.optional("step")?);
+            Generator::Sequence { start: start.unwrap_or(1), step: step.unwrap_or(1) }
         }
-        "string" => two(fields(value)?, ["min", "max"]).map(|(min, max)| Generator::Text { min, max }),
-        "constant" => Ok(Generator::Constant(scalar(&inside, value)?)),
-        unknown => match similar(unknown, NAMES).first() {
-            Some(near) => bail!("{entry}: unknown generator `{unknown}`, did you mean `{near}`?"),
-            None => bail!("{entry}: unknown generator `{unknown}`, known are {}", list(&NAMES)),
-        },
+        "choice" => {
+            Generator::Choice { values: keys.required("values")?, weights: keys.optional("weights")? }
+        }
+        "next" => Generator::Next { table: keys.required("table")?, column: keys.required("column")? },
+        "string" => Generator::Text { min: keys.required("min")?, max: keys.required("max")? },
+        _ => {
+            let (table, column) = (keys.required("table")?, keys.required("column")?);
+            let limit = keys.optional("limit")?.unwrap_or(COLUMN_LIMIT);
+            ensure!(limit > 0, "{entry}: `limit` is 0, so nothing would be read; set it to 1 or more");
+            Generator::Column { table, column, limit }
+        }
+    };
+    keys.finish()?;
+    Ok(generator)
+}
+
+impl FromToml for Generator {
+    const KIND: &'static str = "a generator";
+    fn from_toml(value: Toml, at: At<'_>) -> Result<Self> {
+        read(&format!("{}, {}", at.entry, at.key), value)
     }
 }
 
-/// What has these two keys and no others.
-fn two<A: FromToml, B: FromToml>(mut fields: Fields, keys: [&'static str; 2]) -> Result<(A, B)> {
-    let found = (fields.required(keys[0])?, fields.required(keys[1])?);
-    fields.finish()?;
-    Ok(found)
-}
-
-fn sequence(mut fields: Fields) -> Result<Generator> {
-    let (start, step) = (fields.optional("start")?.unwrap_or(1), fields.optional("step")?.unwrap_or(1));
-    fields.finish()?;
-    Ok(Generator::Sequence { start, step })
-}
-
-fn choice(mut fields: Fields) -> Result<Generator> {
-    let values: Vec<Toml> = fields.required("values")?;
-    let weights = fields.optional("weights")?;
-    let entry = fields.entry().to_owned();
-    fields.finish()?;
-    let values = values.into_iter().map(|value| scalar(&entry, value)).collect::<Result<_>>()?;
-    Ok(Generator::Choice { values, weights })
-}
-
-fn column(mut fields: Fields) -> Result<Generator> {
-    let (table, column) = (fields.required("table")?, fields.required("column")?);
-    let limit = fields.optional("limit")?.unwrap_or(COLUMN_LIMIT);
-    if limit == 0 {
-        bail!("{}: `limit` is 0, so nothing would be read; set it to 1 or more", fields.entry());
+/// Generators of parameters by their names.
+impl FromToml for BTreeMap<String, Generator> {
+    const KIND: &'static str = "a table of generators by name";
+    fn from_toml(value: Toml, at: At<'_>) -> Result<Self> {
+        let Toml::Table(table) = value else { return Err(at.must_be(Self::KIND, &value)) };
+        let one = |(name, value)| {
+            let generator = read(&format!("{}, parameter `{name}`", at.entry), value)?;
+            Ok((name, generator))
+        };
+        table.into_iter().map(one).collect()
     }
-    fields.finish()?;
-    Ok(Generator::Column { table, column, limit })
 }
 
 /// A value for SQL.
-pub fn scalar(entry: &str, value: Toml) -> Result<Value> {
-    Ok(match value {
-        Toml::String(text) => Value::Text(text.into_bytes()),
-        Toml::Integer(number) => Value::Int(number),
-        Toml::Float(number) => Value::Double(number),
-        Toml::Boolean(truth) => Value::Int(truth.into()),
-        Toml::Datetime(moment) => Value::Text(moment.to_string().replace('T', " ").into_bytes()),
-        Toml::Array(_) | Toml::Table(_) => bail!("{entry}: must be a text, a number, a date, true or false"),
-    })
+impl FromToml for Value {
+    const KIND: &'static str = "a text, a number, a date, true or false";
+    fn from_toml(value: Toml, at: At<'_>) -> Result<Self> {
+        Ok(match value {
+            Toml::String(text) => Self::Text(text.into_bytes()),
+            Toml::Integer(number) => Self::Int(number),
+            Toml::Float(number) => Self::Double(number),
+            Toml::Boolean(truth) => Self::Int(truth.into()),
+            Toml::Datetime(moment) => Self::Text(moment.to_string().replace('T', " ").into_bytes()),
+            Toml::Array(_) | Toml::Table(_) => return Err(at.must_be(Self::KIND, &value)),
+        })
+    }
 }
 
 #[cfg(test)]

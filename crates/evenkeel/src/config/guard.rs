@@ -7,176 +7,145 @@ mod flags;
 pub use changes::Changes;
 pub use flags::Flags;
 
-use super::control::{memory, named, with_memory};
-use super::fields::{Fields, LIMIT_MAX, set};
-use super::lines::at_key;
+use super::control::{Memory, named, with_memory};
+use super::types::{At, FromToml, one_of};
 use crate::view::log::Form;
 use anyhow::{Result, bail};
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Bounds, ControllerSettings, algorithm, evenkeel};
+use evenkeel_core::control::{Bounds, ControllerSettings, algorithm};
 use evenkeel_guard::admission::Options;
 use evenkeel_guard::control::Settings;
-use evenkeel_guard::proxy::{Address, BackendMode, Identity, Plan, TenantBy, TlsMode};
+use evenkeel_guard::proxy::{self, Address, BackendMode, Identity, Plan, THREADS_MAX, TenantBy, TlsMode};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 use toml::Value;
 
 /// A file with every key, its default and what it does.
 pub const EXAMPLE: &str = include_str!("../../../../examples/guard.toml");
-
-const TENANTS: [(&str, TenantBy); 2] = [("user", TenantBy::User), ("database", TenantBy::Database)];
+/// Greatest limit that makes sense: as many as a server has connections.
+const LIMIT_MAX: u32 = 100_000;
 /// In the clients' own words.
 const CLIENT_MODES: [(&str, TlsMode); 3] =
     [("required", TlsMode::Required), ("preferred", TlsMode::Preferred), ("disabled", TlsMode::Disabled)];
+const TENANTS: [(&str, TenantBy); 2] = [("user", TenantBy::User), ("database", TenantBy::Database)];
 
-/// Everything that a file or flags may set.
-#[derive(Clone, Debug)]
-pub struct GuardConfig {
-    pub plan: Plan,
-    pub weights: BTreeMap<String, u32>,
-    pub controller: String,
-    /// Span of the means of the throttling study's controller.
-    pub reflection_span: Nanos,
-    /// The limit before the controller has decided; the fixed controller keeps it.
-    pub initial_limit: u32,
-    /// No limit passes this.
-    pub max_limit: u32,
-    /// Memory that transactions may use: a cap on the limit.
-    pub memory: Option<evenkeel::Memory>,
-    pub tick: Nanos,
-    /// Whether hardware counters are used on the CPUs of the server.
-    pub counters: bool,
-    /// Account for the server's status, as a URL.
-    pub monitor: Option<String>,
-    pub metrics: Option<String>,
-    pub journal: Option<PathBuf>,
-    pub log: Form,
-    /// Time for transactions to end after SIGTERM.
-    pub drain: Nanos,
+types! {
+    "a text": TenantBy = |value| Some(one_of(value.as_str()?, &TENANTS));
+    "a text": TlsMode = |value| Some(one_of(value.as_str()?, &CLIENT_MODES));
+    "a text": BackendMode = |value| Some(one_of(value.as_str()?, &BackendMode::NAMES));
+}
+
+keys! {
+    /// Everything that a file or flags may set.
+    GuardConfig in "" {
+        listen: Vec<Address> = Vec::new(),
+        /// The server; the path of a socket without a name, until somebody names one.
+        backend: Address = nowhere(),
+        threads: usize = threads(),
+        administrators: Vec<String> = Vec::new(),
+        metrics: Option<String> = None,
+        login_max: Nanos = Nanos::from_secs(10),
+        clients_max: Option<usize> = None,
+        backend_silence: Nanos = Nanos::from_secs(15),
+        proxy_protocol: bool = false,
+        refuse_host_accounts: bool = false,
+        log: Form = Form::Text,
+        /// Time for transactions to end after SIGTERM.
+        drain: Nanos = Nanos::from_secs(10),
+        control: Control = Control::default(),
+        queue: Queue = Queue::default(),
+        weights: BTreeMap<String, u32> = BTreeMap::new(),
+        idle: Idle = Idle::default(),
+        client_tls: ClientTls = ClientTls::default(),
+        backend_tls: BackendTls = BackendTls::default(),
+    }
+
+    Control in "" {
+        controller: String = algorithm::NAMES[algorithm::NAMES.len() - 1].to_owned(),
+        /// Span of the means of the throttling study's controller.
+        reflection_span: Nanos = Nanos::from_secs(60),
+        /// The limit before the controller has decided; the fixed controller keeps it.
+        initial_limit: u32 = 8,
+        /// No limit passes this.
+        max_limit: u32 = 1_024,
+        tick: Nanos = Nanos::from_millis(100),
+        dry_run: bool = false,
+        /// Whether hardware counters are used on the CPUs of the server.
+        counters: bool = false,
+        /// Memory that transactions may use: a cap on the limit.
+        memory: Option<Memory> = None,
+        /// Account for the server's status, as a URL.
+        monitor: Option<String> = None,
+        journal: Option<PathBuf> = None,
+    }
+
+    Queue in "queue." {
+        by: TenantBy = TenantBy::User,
+        length: Option<usize> = None,
+        wait: Option<Nanos> = None,
+    }
+
+    Idle in "idle." {
+        lend_after: Nanos = Nanos::from_millis(100),
+    }
+
+    ClientTls in "client_tls." {
+        mode: TlsMode = TlsMode::default(),
+        certificate: Option<PathBuf> = None,
+        key: Option<PathBuf> = None,
+        self_signed: bool = false,
+    }
+
+    BackendTls in "backend_tls." {
+        mode: Option<BackendMode> = None,
+        authorities: Option<PathBuf> = None,
+    }
 }
 
 impl GuardConfig {
-    /// The defaults between two addresses.
-    pub fn new(listen: Address, backend: Address) -> Self {
-        Self {
-            plan: Plan { threads: threads(), ..Plan::new(listen, backend) },
-            weights: BTreeMap::new(),
-            controller: algorithm::NAMES[algorithm::NAMES.len() - 1].to_owned(),
-            reflection_span: Nanos::from_secs(60),
-            initial_limit: 8,
-            max_limit: 1_024,
-            memory: None,
-            tick: Nanos::from_millis(100),
-            counters: false,
-            monitor: None,
-            metrics: None,
-            journal: None,
-            log: Form::Text,
-            drain: Nanos::from_secs(10),
-        }
-    }
-
-    fn take(&mut self, mut file: Fields) -> Result<()> {
-        self.take_control(file.section("control")?)?;
-        let plan = &mut self.plan;
-        set(&mut plan.threads, file.optional("threads")?);
-        set(&mut plan.administrators, file.optional("administrators")?);
-        self.metrics = file.optional("metrics")?;
-        set(&mut plan.login_max, file.time("login_max")?);
-        plan.clients_max = file.optional("clients_max")?;
-        set(&mut plan.silence_max, file.time("backend_silence")?);
-        set(&mut plan.proxy_protocol, file.optional("proxy_protocol")?);
-        set(&mut plan.refuse_host_accounts, file.optional("refuse_host_accounts")?);
-        set(&mut self.log, file.one_of("log", &Form::NAMES)?);
-        set(&mut self.drain, file.time("drain")?);
-        self.weights = weights(file.optional("weights")?)?;
-
-        let mut queue = file.section("queue")?;
-        set(&mut plan.tenants, queue.one_of("by", &TENANTS)?);
-        plan.options.queue_max = queue.optional("length")?;
-        plan.options.wait_max = queue.time("wait")?;
-        queue.finish()?;
-
-        let mut idle = file.section("idle")?;
-        set(&mut plan.lend_after, idle.time("lend_after")?);
-        idle.finish()?;
-
-        let mut clients = file.section("client_tls")?;
-        set(&mut plan.client_tls.mode, clients.one_of("mode", &CLIENT_MODES)?);
-        plan.client_tls.identity = identity(&mut clients)?;
-        clients.finish()?;
-
-        let mut backend = file.section("backend_tls")?;
-        plan.backend_tls.mode = backend.one_of("mode", &BackendMode::NAMES)?;
-        plan.backend_tls.authorities = backend.optional("authorities")?;
-        backend.finish()?;
-        file.finish()
-    }
-
-    fn take_control(&mut self, mut control: Fields) -> Result<()> {
-        set(&mut self.controller, control.optional("controller")?);
-        set(&mut self.reflection_span, control.time("reflection_span")?);
-        set(&mut self.initial_limit, control.limit("initial_limit")?);
-        set(&mut self.max_limit, control.limit("max_limit")?);
-        set(&mut self.tick, control.time("tick")?);
-        set(&mut self.plan.options.dry_run, control.optional("dry_run")?);
-        set(&mut self.counters, control.optional("counters")?);
-        self.memory = memory(&mut control)?;
-        self.monitor = control.optional("monitor")?;
-        self.journal = control.optional("journal")?;
-        control.finish()
-    }
-
     /// Ranges, and what no single key shows.
     fn check(&self) -> Result<()> {
-        self.check_control()?;
-        let (threads, most) = (self.plan.threads, evenkeel_guard::proxy::THREADS_MAX);
-        if !(1..=most).contains(&threads) {
-            let words = format!("`threads` must be between 1 and {most}, and is {threads}");
-            return Err(at_key("guard", "threads", words));
+        self.control.check()?;
+        let at = |key| At { entry: "guard", key };
+        at("threads").within(&self.threads, 1..=THREADS_MAX)?;
+        for (key, time) in [("login_max", self.login_max), ("backend_silence", self.backend_silence)] {
+            let words = format!("must be 1s or more, and is {} ms", time.as_millis_f64());
+            at(key).ensure(time >= Nanos::from_secs(1), &words)?;
         }
-        self.plan.backend_tls.mode()?;
-        self.check_clients()?;
-        distinct::check(&self.plan.listen, &self.plan.backend)?;
-        self.controller_settings().map(|_| ())
+        let words = "must be 1 or more: with 0 no client could connect";
+        at("clients_max").ensure(self.clients_max != Some(0), words)?;
+        for (key, weight) in &self.weights {
+            At { entry: "weights", key }.within(weight, 1..=1_000_000)?;
+        }
+        let plan = self.plan()?;
+        plan.backend_tls.mode()?;
+        distinct::check(&plan.listen, &plan.backend)?;
+        self.controller_settings().map(drop)
     }
 
-    fn check_control(&self) -> Result<()> {
-        let wrong = |key: &str, words: String| Err(at_key("control", key, words));
-        let limits = [("initial_limit", self.initial_limit), ("max_limit", self.max_limit)];
-        if let Some((key, limit)) = limits.iter().find(|(_, limit)| !(1..=LIMIT_MAX).contains(limit)) {
-            return wrong(key, format!("`{key}` must be between 1 and {LIMIT_MAX}, and is {limit}"));
-        }
-        let [(key, initial), (most_key, most)] = limits;
-        if initial > most {
-            return wrong(key, format!("`{key}` {initial} is above `{most_key}` {most}"));
-        }
-        let (tick, span) = (self.tick, self.reflection_span);
-        if !(Nanos::from_millis(20)..=Nanos::from_secs(1)).contains(&tick) {
-            let words = format!("`tick` must be between 20ms and 1s, and is {} ms", tick.as_millis_f64());
-            return wrong("tick", words);
-        }
-        if span < tick {
-            let words =
-                format!("`reflection_span` must be a tick or more, and is {} ms", span.as_millis_f64());
-            return wrong("reflection_span", words);
-        }
-        Ok(())
-    }
-
-    fn check_clients(&self) -> Result<()> {
-        let wrong = |key: &str, words: String| Err(at_key("guard", key, words));
-        let times = [("login_max", self.plan.login_max), ("backend_silence", self.plan.silence_max)];
-        if let Some((key, time)) = times.iter().find(|(_, time)| *time < Nanos::from_secs(1)) {
-            return wrong(key, format!("`{key}` must be 1s or more, and is {} ms", time.as_millis_f64()));
-        }
-        if self.plan.clients_max == Some(0) {
-            return wrong(
-                "clients_max",
-                "`clients_max` must be 1 or more: with 0 no client could connect".to_owned(),
-            );
-        }
-        Ok(())
+    /// What the proxy is to do.
+    ///
+    /// # Errors
+    /// Keys contradict each other.
+    pub fn plan(&self) -> Result<Plan> {
+        let (mode, authorities) = (self.backend_tls.mode, self.backend_tls.authorities.clone());
+        Ok(Plan {
+            listen: self.listen.clone(),
+            threads: self.threads,
+            options: self.options(),
+            tenants: self.queue.by,
+            administrators: self.administrators.clone(),
+            lend_after: self.idle.lend_after,
+            login_max: self.login_max,
+            clients_max: self.clients_max,
+            silence_max: self.backend_silence,
+            proxy_protocol: self.proxy_protocol,
+            refuse_host_accounts: self.refuse_host_accounts,
+            client_tls: self.client_tls.read()?,
+            backend_tls: proxy::BackendTls { mode, authorities },
+            ..Plan::new(nowhere(), self.backend.clone())
+        })
     }
 
     /// The controller that was chosen.
@@ -184,19 +153,54 @@ impl GuardConfig {
     /// # Errors
     /// An unknown name.
     pub fn controller_settings(&self) -> Result<ControllerSettings> {
-        let bounds = Bounds { initial: self.initial_limit, range: (1, self.max_limit) };
-        let settings = named(&self.controller, bounds)?;
-        Ok(with_memory(settings.with_span(self.reflection_span.as_secs_f64()), self.memory))
+        let Control { controller, initial_limit, max_limit, memory, reflection_span, .. } = &self.control;
+        let settings = named(controller, Bounds { initial: *initial_limit, range: (1, *max_limit) })?;
+        Ok(with_memory(settings.with_span(reflection_span.as_secs_f64()), memory.as_ref()))
     }
 
     pub fn settings(&self) -> Settings {
-        let Self { tick, initial_limit, max_limit, .. } = *self;
+        let Control { tick, initial_limit, max_limit, .. } = self.control;
         Settings { tick, initial_limit, max_limit, options: self.options() }
     }
 
     pub fn options(&self) -> Options {
-        self.plan.options
+        let Queue { length, wait, .. } = self.queue;
+        Options { queue_max: length, wait_max: wait, dry_run: self.control.dry_run, ..Options::default() }
     }
+}
+
+impl Control {
+    fn check(&self) -> Result<()> {
+        let at = |key| At { entry: "control", key };
+        let (initial, most, span) = (self.initial_limit, self.max_limit, self.reflection_span);
+        at("initial_limit").within(&initial, 1..=LIMIT_MAX)?;
+        at("max_limit").within(&most, 1..=LIMIT_MAX)?;
+        at("initial_limit").ensure(initial <= most, &format!("{initial} is above `max_limit` {most}"))?;
+        at("tick").within(&self.tick.into(), Duration::from_millis(20)..=Duration::from_secs(1))?;
+        let words = format!("must be a tick or more, and is {} ms", span.as_millis_f64());
+        at("reflection_span").ensure(span >= self.tick, &words)
+    }
+}
+
+impl ClientTls {
+    fn read(&self) -> Result<proxy::ClientTls> {
+        let identity = match (&self.certificate, &self.key, self.self_signed) {
+            (Some(certificate), Some(key), false) => {
+                Some(Identity::Files { certificate: certificate.clone(), key: key.clone() })
+            }
+            (None, None, true) => Some(Identity::SelfSigned),
+            (None, None, false) => None,
+            (Some(_), Some(_), true) => {
+                bail!("client_tls: `self_signed` and `certificate` exclude each other")
+            }
+            _ => bail!("client_tls: `certificate` and `key` belong together"),
+        };
+        Ok(proxy::ClientTls { mode: self.mode, identity })
+    }
+}
+
+fn nowhere() -> Address {
+    Address::Unix(PathBuf::new())
 }
 
 /// One thread up to four CPUs, then one for each four.
@@ -204,34 +208,16 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(4))
 }
 
-fn weights(value: Option<Value>) -> Result<BTreeMap<String, u32>> {
-    let table = match value {
-        None => return Ok(BTreeMap::new()),
-        Some(Value::Table(table)) => table,
-        Some(_) => bail!("`weights` must be a table of tenants and whole numbers"),
-    };
-    let weight = |(name, value): (String, Value)| match value.as_integer() {
-        Some(weight @ 1..=1_000_000) => Ok((name, weight as u32)),
-        _ => {
-            let words = format!("`{name}` must be a whole number between 1 and 1000000");
-            Err(at_key("weights", &name, words))
-        }
-    };
-    table.into_iter().map(weight).collect()
-}
-
-fn identity(fields: &mut Fields) -> Result<Option<Identity>> {
-    let files = (fields.optional::<String>("certificate")?, fields.optional::<String>("key")?);
-    match (files, fields.optional("self_signed")?.unwrap_or(false)) {
-        ((Some(certificate), Some(key)), false) => {
-            Ok(Some(Identity::Files { certificate: certificate.into(), key: key.into() }))
-        }
-        ((None, None), true) => Ok(Some(Identity::SelfSigned)),
-        ((None, None), false) => Ok(None),
-        ((Some(_), None) | (None, Some(_)), _) => {
-            bail!("{}: `certificate` and `key` belong together", fields.entry())
-        }
-        (_, true) => bail!("{}: `self_signed` and `certificate` exclude each other", fields.entry()),
+/// Tenants and their weights.
+impl FromToml for BTreeMap<String, u32> {
+    const KIND: &'static str = "a table of tenants and whole numbers";
+    fn from_toml(value: Value, at: At<'_>) -> Result<Self> {
+        let Value::Table(table) = value else { return Err(at.must_be(Self::KIND, &value)) };
+        let weight = |(key, value): (String, Value)| {
+            let weight = u32::from_toml(value, At { entry: at.key, key: &key })?;
+            Ok((key, weight))
+        };
+        table.into_iter().map(weight).collect()
     }
 }
 
@@ -253,7 +239,7 @@ mod tests {
         assert_eq!(GuardConfig::parse(EXAMPLE).unwrap().weights.get("shop"), Some(&3));
         let all = uncommented(EXAMPLE);
         let full = GuardConfig::parse(&all).unwrap();
-        assert_eq!((full.plan.options.queue_max, full.plan.clients_max), (Some(10_000), Some(10_000)));
+        assert_eq!((full.queue.length, full.clients_max), (Some(10_000), Some(10_000)));
         for table in ["", "[control]\n", "[queue]\n", "[idle]\n", "[client_tls]\n", "[backend_tls]\n"] {
             let error = GuardConfig::parse(&format!("{SHORT}{table}zzzzzzzz = 1")).unwrap_err();
             for key in known(&error) {
@@ -282,7 +268,7 @@ mod tests {
             ),
             ("[control]\n\ntick = '1h'", ":5: control: `tick` must be between"),
             ("[control]\nreflection_span = '1ms'", "`reflection_span` must be a tick or more"),
-            ("[weights]\nshop = 0", ":4: weights: `shop` must be a whole number"),
+            ("[weights]\nshop = 0", ":4: weights: `shop` must be between 1 and 1000000"),
             ("[queue]\nwait = 'long'", "`wait`"),
             ("[client_tls]\ncertificate = 'x'", "belong together"),
             ("[client_tls]\nself_signed = true\ncertificate = 'x'\nkey = 'y'", "exclude each other"),
@@ -312,8 +298,8 @@ mod tests {
                 [control]\ncontroller = 'reflection'\n\
                 [queue]\nby = 'database'\nlength = 7\nwait = '2s'\n[client_tls]\nmode = 'disabled'";
         let file = read(&format!("{SHORT}{text}"), &[]).unwrap();
-        let plan = &file.plan;
-        assert_eq!((file.drain, file.controller.as_str()), (Nanos::from_secs(3), "reflection"));
+        let plan = &file.plan().unwrap();
+        assert_eq!((file.drain, file.control.controller.as_str()), (Nanos::from_secs(3), "reflection"));
         assert_eq!(file.metrics.as_deref(), Some("x:9"));
         assert_eq!((plan.tenants, plan.options.queue_max, plan.threads), (TenantBy::Database, Some(7), 2));
         assert!(!plan.options.dry_run && plan.client_tls.mode == TlsMode::Disabled);
@@ -321,7 +307,7 @@ mod tests {
         // The addresses may be those of the command line alone.
         let flags = ["--listen=x:1", "--listen=x:2", "--backend=x:3", "--metrics=x:4", "--dry-run"];
         let both = read(text, &flags).unwrap();
-        let plan = &both.plan;
+        let plan = &both.plan().unwrap();
         let listen: Vec<String> = plan.listen.iter().map(Address::to_string).collect();
         assert_eq!(
             (listen, plan.backend.to_string()),

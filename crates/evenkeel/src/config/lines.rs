@@ -6,17 +6,14 @@ use std::fmt;
 /// An error of a key, whose line is found where the text is at hand.
 #[derive(Debug)]
 struct AtKey {
-    /// The name that errors call its table by.
-    entry: String,
-    /// The key in that table.
+    /// Of a list with the number of one.
     key: String,
-    /// What is wrong with it, without the entry.
-    text: String,
+    told: String,
 }
 
 impl fmt::Display for AtKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.entry, self.text)
+        out.write_str(&self.told)
     }
 }
 
@@ -24,12 +21,12 @@ impl std::error::Error for AtKey {}
 
 /// What is wrong with the value of a key, by the name of its table.
 pub fn at_key(entry: &str, key: &str, text: String) -> anyhow::Error {
-    AtKey { entry: entry.to_owned(), key: key.to_owned(), text }.into()
+    AtKey { key: key.to_owned(), told: format!("{entry}: {text}") }.into()
 }
 
 /// An error of a file, with its line where it is that of a key.
 pub fn located(file: &str, text: &str, error: &anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<AtKey>().and_then(|at| line_of(text, &at.key)) {
+    match error.downcast_ref::<AtKey>().and_then(|at| line_of(text, at.key.split(' ').next()?)) {
         Some(line) => anyhow!("{file}:{line}: {error}"),
         None => anyhow!("{file}: {error}"),
     }

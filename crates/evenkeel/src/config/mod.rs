@@ -1,9 +1,13 @@
 //! Flags and files of users, read into the libraries' plain types.
 
+#[macro_use]
+pub mod types;
+#[macro_use]
+pub mod fields;
+
 pub mod control;
 pub mod costs;
 pub mod factor;
-pub mod fields;
 mod generator;
 pub mod guard;
 pub mod lines;

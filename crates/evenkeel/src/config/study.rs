@@ -1,8 +1,8 @@
 //! Study files: what is changed, and how it is measured. `examples/studies/*.toml` show every key.
 
-use super::fields::Fields;
-use super::lines::{at_key, located};
-use super::masked;
+use super::fields::{self, Fields};
+use super::lines::located;
+use super::types::{At, FromToml, one_of};
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::experiment::Margin;
@@ -55,9 +55,13 @@ pub struct Combination {
     pub origins: BTreeMap<String, String>,
 }
 
+types! {
+    "a text": Figure = |value| Some(one_of(value.as_str()?, &Figure::NAMES));
+    "a percentage, as \"5%\"": Margin = |value| value.as_str().map(units::margin);
+}
+
 struct Level {
     name: String,
-    origins: BTreeMap<String, String>,
     flags: Table,
     sql: Vec<String>,
 }
@@ -73,43 +77,75 @@ struct Factor {
 /// Names the file, the entry and what to do.
 pub fn load(path: &Path) -> Result<StudyFile> {
     let file = path.display().to_string();
-    let text = super::fields::file_text(path).with_context(|| format!("cannot read study {file}"))?;
-    let study = parse(&text).map_err(|error| located(&file, &text, &error))?;
+    let text = fields::file_text(path).with_context(|| format!("cannot read study {file}"))?;
+    let study: StudyFile = fields::parse("study", &text).map_err(|error| located(&file, &text, &error))?;
     Ok(StudyFile { file, ..study })
 }
 
-fn parse(text: &str) -> Result<StudyFile> {
-    let table: Table = text.parse().map_err(|error| masked::no_toml(&error))?;
-    let mut fields = Fields::new("study", table);
-    let name: String = fields.required("name")?;
-    if !is_name(&name) {
-        let words = format!("`name` is that of a folder: letters, digits, - and _, at most 40, not {name:?}");
-        return Err(fields.at("name", words));
+impl FromToml for StudyFile {
+    fn from_toml(value: Value, at: At<'_>) -> Result<Self> {
+        let mut fields = Fields::of(at.key, value)?;
+        let name: String = fields.required("name")?;
+        let words = format!("is that of a folder: letters, digits, - and _, at most 40, not {name:?}");
+        At { key: "name", ..at }.ensure(is_name(&name), &words)?;
+        let question = fields.optional("question")?.unwrap_or_default();
+        let compare = fields.optional("compare")?.unwrap_or(Figure::Response);
+        let margin = fields.optional("margin")?.unwrap_or(Margin::new(0.05)?);
+        let profile: Table = fields.optional("profile")?.unwrap_or_default();
+        let factors: Vec<Factor> = fields.optional("factor")?.unwrap_or_default();
+        fields.finish()?;
+        ensure!(
+            !factors.is_empty(),
+            "study: `factor` is missing: say what is changed, as [[factor]] with a `name` and two [[factor.level]] or more"
+        );
+        if let Some(name) = twice(factors.iter().map(|factor| factor.name.as_str())) {
+            bail!("factor `{name}`: there are two of that name");
+        }
+        check_flags("profile", &profile)?;
+        let combinations = combinations(&profile, &factors)?;
+        Ok(Self { file: String::new(), name, question, compare, margin, combinations })
     }
-    let question = fields.optional("question")?.unwrap_or_default();
-    let compare: String = fields.optional("compare")?.unwrap_or_else(|| "response".to_owned());
-    let margin: String = fields.optional("margin")?.unwrap_or_else(|| "5%".to_owned());
-    let profile = table_of("profile", fields.optional("profile")?)?;
-    let factors = factors(fields.optional("factor")?)?;
-    fields.finish()?;
-    check_flags("profile", &profile)?;
-    let all = origins("[profile]", &profile);
-    Ok(StudyFile {
-        file: String::new(),
-        name,
-        question,
-        compare: Figure::from_name(&compare).ok_or_else(|| {
-            at_key("study", "compare", "`compare` is throughput, response, p95 or cpu".to_owned())
-        })?,
-        margin: units::margin(&margin)
-            .map_err(|error| at_key("study", "margin", format!("`margin`: {error}")))?,
-        combinations: combinations((&profile, &all), &factors)?,
-    })
 }
 
-/// By which table of the file each flag was given.
-fn origins(entry: &str, flags: &Table) -> BTreeMap<String, String> {
-    flags.keys().map(|key| (key.clone(), entry.to_owned())).collect()
+impl FromToml for Factor {
+    fn from_toml(value: Value, at: At<'_>) -> Result<Self> {
+        let entry = at.key;
+        let mut fields = Fields::of(entry, value)?;
+        let name = fields.required("name")?;
+        let levels: Vec<Level> = fields.optional("level")?.unwrap_or_default();
+        fields.finish()?;
+        ensure!(
+            levels.len() > 1,
+            "{entry}: fewer than two levels change nothing: give it another [[factor.level]] with a `name`"
+        );
+        match twice(levels.iter().map(|level| level.name.as_str())) {
+            Some(name) => bail!("{entry}: there are two levels `{name}`"),
+            None => Ok(Self { name, levels }),
+        }
+    }
+}
+
+impl FromToml for Level {
+    fn from_toml(value: Value, at: At<'_>) -> Result<Self> {
+        let entry = format!("{}, {}", at.entry, at.key);
+        let mut fields = Fields::of(&entry, value)?;
+        let name = fields.required("name")?;
+        let sql = fields.optional("sql")?.map_or(Some(Vec::new()), |sql: Value| texts(&sql));
+        let sql = sql.with_context(|| format!("{entry}: `sql` is a statement or a list of them"))?;
+        // The server is restarted after it, which loses what SET set.
+        let sets = |statement: &String| {
+            let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
+            let of_server = |word: String| word.starts_with("GLOBAL") || word.starts_with("@@");
+            words.next().as_deref() == Some("SET") && words.next().is_some_and(of_server)
+        };
+        ensure!(
+            !sql.iter().any(sets),
+            "{entry}: a restart loses what `sql` sets by SET; use `set = \"NAME=VALUE\"`"
+        );
+        let flags = fields.rest();
+        check_flags(&entry, &flags)?;
+        Ok(Self { name, flags, sql })
+    }
 }
 
 /// Whether a folder can have this name.
@@ -118,77 +154,10 @@ pub fn is_name(name: &str) -> bool {
     plain && !name.is_empty() && name.len() <= 40
 }
 
-fn table_of(entry: &str, value: Option<Value>) -> Result<Table> {
-    match value {
-        None => Ok(Table::new()),
-        Some(Value::Table(table)) => Ok(table),
-        Some(_) => bail!("{entry}: must be a table of flags"),
-    }
-}
-
 /// A name that is there twice.
 fn twice<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut seen = BTreeSet::new();
     names.find(|name| !seen.insert(*name))
-}
-
-fn factors(value: Option<Value>) -> Result<Vec<Factor>> {
-    let Some(Value::Array(values)) = value else {
-        bail!(
-            "study: `factor` is missing: say what is changed, as [[factor]] with a `name` and two [[factor.level]] or more"
-        )
-    };
-    ensure!(!values.is_empty(), "study: `factor` is empty: say what is changed, as [[factor]] with a `name`");
-    let found: Vec<Factor> = values.into_iter().map(factor).collect::<Result<_>>()?;
-    match twice(found.iter().map(|factor| factor.name.as_str())) {
-        Some(name) => bail!("factor {name:?}: there are two of that name"),
-        None => Ok(found),
-    }
-}
-
-fn factor(value: Value) -> Result<Factor> {
-    let mut fields = Fields::of("factor", value)?;
-    let name: String = fields.required("name")?;
-    fields.rename(format!("factor {name:?}"));
-    let values: Option<Value> = fields.optional("level")?;
-    let entry = fields.entry().to_owned();
-    fields.finish()?;
-    let Some(Value::Array(values)) = values else {
-        bail!("{entry}: `level` is missing: [[factor.level]] with a `name`")
-    };
-    let levels: Vec<Level> = values.into_iter().map(|value| level(&entry, value)).collect::<Result<_>>()?;
-    ensure!(levels.len() > 1, "{entry}: one level changes nothing: give it another [[factor.level]]");
-    if let Some(name) = twice(levels.iter().map(|level| level.name.as_str())) {
-        bail!("{entry}: there are two levels {name:?}");
-    }
-    Ok(Factor { name, levels })
-}
-
-fn level(factor: &str, value: Value) -> Result<Level> {
-    let Value::Table(mut flags) = value else { bail!("{factor}: a level is a table") };
-    let Some(Value::String(name)) = flags.remove("name") else {
-        bail!("{factor}: a level has a `name`, a text")
-    };
-    let entry = format!("{factor}, level {name:?}");
-    let sql = match flags.remove("sql") {
-        None => Vec::new(),
-        Some(value) => {
-            texts(&value).ok_or_else(|| anyhow!("{entry}: `sql` is a statement or a list of them"))?
-        }
-    };
-    // The server is restarted after it, which loses what SET set.
-    let sets = |statement: &String| {
-        let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
-        let of_server = |word: String| word.starts_with("GLOBAL") || word.starts_with("@@");
-        words.next().as_deref() == Some("SET") && words.next().is_some_and(of_server)
-    };
-    ensure!(
-        !sql.iter().any(sets),
-        "{entry}: a restart loses what `sql` sets by SET; use `set = \"NAME=VALUE\"`"
-    );
-    check_flags(&entry, &flags)?;
-    let origins = origins(&entry, &flags);
-    Ok(Level { name, flags, sql, origins })
 }
 
 fn check_flags(entry: &str, flags: &Table) -> Result<()> {
@@ -232,10 +201,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Flags that hold for all levels, and where they stand.
-type Profile<'a> = (&'a Table, &'a BTreeMap<String, String>);
-
-fn combinations(profile: Profile<'_>, factors: &[Factor]) -> Result<Vec<Combination>> {
+fn combinations(profile: &Table, factors: &[Factor]) -> Result<Vec<Combination>> {
     let levels = factors.iter().map(|factor| factor.levels.len());
     // Sixty-four factors of two levels are more than can be counted.
     let count = levels.fold(1_usize, usize::saturating_mul);
@@ -247,20 +213,20 @@ fn combinations(profile: Profile<'_>, factors: &[Factor]) -> Result<Vec<Combinat
 }
 
 /// The combination of this number, the last factor's level changing first.
-fn combination(profile: Profile<'_>, factors: &[Factor], number: usize) -> Result<Combination> {
+fn combination(profile: &Table, factors: &[Factor], number: usize) -> Result<Combination> {
     let (mut rest, mut chosen) = (number, Vec::new());
     for factor in factors.iter().rev() {
         chosen.push((factor.name.as_str(), &factor.levels[rest % factor.levels.len()]));
         rest /= factor.levels.len();
     }
     chosen.reverse();
-    let mut flags = profile.0.clone();
-    let mut found = Combination { origins: profile.1.clone(), ..Combination::default() };
+    let (mut flags, mut found) = (profile.clone(), Combination::default());
+    found.origins.extend(profile.keys().map(|key| (key.clone(), "[profile]".to_owned())));
     for (factor, level) in &chosen {
         for (key, value) in &level.flags {
             merge(&mut flags, key, value);
+            found.origins.insert(key.clone(), format!("factor `{factor}`, level `{}`", level.name));
         }
-        found.origins.extend(level.origins.clone());
         found.levels.insert((*factor).to_owned(), level.name.clone());
         found.sql.extend(level.sql.iter().cloned());
     }
@@ -305,6 +271,10 @@ fn arguments(flags: Table) -> Result<Vec<String>, String> {
 mod tests {
     use super::*;
 
+    fn parse(text: &str) -> Result<StudyFile> {
+        fields::parse("study", text)
+    }
+
     const TWO: &str = "name = 'flush'\n[profile]\nrate = '50,100'\nset = 'a=1'\n[[factor]]\nname = 'flush'\n\
         [[factor.level]]\nname = 'always'\nset = ['b=1']\n[[factor.level]]\nname = 'lazily'\nset = 'b=2'\nrate = 70\n\
         [[factor]]\nname = 'index'\n[[factor.level]]\nname = 'none'\n[[factor.level]]\nname = 'title'\nsql = 'CREATE INDEX i ON item (i_title)'\nno-reset = true\n";
@@ -326,8 +296,8 @@ mod tests {
         assert_eq!(last.arguments, ["--rate=70", "--set=a=1", "--set=b=2", "--no-reset"]);
         assert_eq!(last.sql, ["CREATE INDEX i ON item (i_title)"]);
         assert_eq!(last.levels["flush"], "lazily");
-        assert_eq!(last.origins["rate"], "factor \"flush\", level \"lazily\"");
-        assert_eq!(last.origins["no-reset"], "factor \"index\", level \"title\"");
+        assert_eq!(last.origins["rate"], "factor `flush`, level `lazily`");
+        assert_eq!(last.origins["no-reset"], "factor `index`, level `title`");
         assert_eq!((study.compare, study.margin.share()), (Figure::Response, 0.05));
     }
 
@@ -341,12 +311,15 @@ mod tests {
         refused("nmae = 'a'\n", "is `nmae` meant to be it?");
         refused(
             "name = 'a'\n[[factor]]\nname = 'f'\n[[factor.level]]\nname = 'x'\n",
-            "one level changes nothing",
+            "fewer than two levels change nothing",
         );
         let levels = "[[factor.level]]\nname = 'x'\n[[factor.level]]\nname = 'x'\n";
-        refused(&format!("name = 'a'\n[[factor]]\nname = 'f'\n{levels}"), "two levels \"x\"");
+        refused(&format!("name = 'a'\n[[factor]]\nname = 'f'\n{levels}"), "two levels `x`");
         refused(&TWO.replace("rate = 70", "resume = 'last'"), "is for the command line");
-        refused(&format!("compare = 'speed'\n{TWO}"), "throughput, response, p95 or cpu");
+        refused(
+            &format!("compare = 'speed'\n{TWO}"),
+            "must be one of \"throughput\", \"response\", \"p95\", \"cpu\"",
+        );
         refused(&format!("margin = '0%'\n{TWO}"), "a percentage above 0 and at most 100");
         let sets = TWO.replacen("[[factor.level]]", "[[factor.level]]\nsql = 'SET GLOBAL a = 1'", 1);
         refused(&sets, "use `set = ");

@@ -5,20 +5,19 @@ mod write;
 
 pub use write::to_toml;
 
-use super::fields::Fields;
-use super::generator;
-use super::masked;
+use super::fields::{self, Fields};
+use super::lines::located;
+use super::types::{At, FromToml};
 use crate::failure::WithHint;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, ensure};
 use evenkeel_core::Nanos;
 use evenkeel_lab::workload::sql::control;
 use evenkeel_lab::workload::user::{
-    ColumnReader, Definition, Generator, ParameterDefinitions, StatementDefinition, TransactionDefinition,
-    UserWorkload,
+    ColumnReader, Definition, ParameterDefinitions, StatementDefinition, TransactionDefinition, UserWorkload,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
-use toml::{Table, Value};
+use toml::Value;
 
 /// Reads and checks a workload; `reader` gives the values of `column` generators.
 ///
@@ -35,7 +34,7 @@ pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> 
 /// # Errors
 /// It cannot be read; with what to do.
 pub fn text(path: &Path) -> Result<String> {
-    let read = super::fields::file_text(path);
+    let read = fields::file_text(path);
     read.with_context(|| format!("cannot read workload {}", path.display())).hint(MISSING)
 }
 
@@ -49,87 +48,48 @@ pub fn parse(file: &str, text: &str) -> Result<Definition> {
     if script::is_script(file, text) {
         return script::definition(text).map_err(|error| anyhow!("{file}: {error}"));
     }
-    let table: Table = text.parse().map_err(|error| anyhow!("{file}: {}", masked::no_toml(&error)))?;
-    definition(table).map_err(|error| anyhow!("{file}: {error}"))
-}
-
-fn definition(table: Table) -> Result<Definition> {
-    let mut fields = Fields::new("workload", table);
-    let name = fields.required("name")?;
-    let statements: Vec<Value> = fields.optional("statement")?.unwrap_or_default();
-    let transactions: Vec<Value> = fields.optional("transaction")?.unwrap_or_default();
-    fields.finish()?;
-    let statements = (1..).zip(statements).map(|(number, value)| statement(number, value));
-    let statements = statements.collect::<Result<_>>()?;
-    let transactions = (1..).zip(transactions).map(|(number, value)| transaction(number, value));
-    Ok(Definition { name, statements, transactions: transactions.collect::<Result<_>>()? })
+    fields::parse("workload", text).map_err(|error| located(file, text, &error))
 }
 
 const CONTROL: &str = "it is transaction control, which no [[statement]] can be; remove it, and write\n\
      [[transaction]]\nname = \"buy\"\nstatements = [\"insert_order\", \"update_stock\"]";
 
-fn statement(number: usize, value: Value) -> Result<StatementDefinition> {
-    let mut fields = Fields::of(format!("statement {number}"), value)?;
-    let name: String = fields.required("name")?;
-    fields.rename(format!("statement `{name}`"));
-    let sql: String = fields.required("sql")?;
-    if control(&sql).is_some() {
-        bail!("{}: {CONTROL}", fields.entry());
+table! { Definition { name, statements as "statement" = Vec::new(), transactions as "transaction" = Vec::new() } }
+table! { TransactionDefinition { name, weight = 1.0, statements, parameters = BTreeMap::new() } }
+
+impl FromToml for StatementDefinition {
+    fn from_toml(value: Value, at: At<'_>) -> Result<Self> {
+        let entry = at.key;
+        let mut fields = Fields::of(entry, value)?;
+        let (name, sql) = (fields.required("name")?, fields.required::<String>("sql")?);
+        ensure!(control(&sql).is_none(), "{entry}: {CONTROL}");
+        let (parameters, rows) = (fields.optional("parameters")?, fields.optional("rows")?);
+        ensure!(
+            parameters.is_none() || rows.is_none(),
+            "{entry}: has `parameters` and `rows`; use one of them"
+        );
+        let statement = Self {
+            name,
+            sql,
+            weight: fields.optional("weight")?,
+            parameters: parameters.or(rows.map(ParameterDefinitions::Rows)).unwrap_or_default(),
+            pause: fields.optional("pause")?.unwrap_or(Nanos::ZERO),
+            tables: fields.optional("tables")?,
+        };
+        fields.finish()?;
+        Ok(statement)
     }
-    let weight = fields.optional("weight")?;
-    let tables = fields.optional("tables")?;
-    let pause = fields.time("pause")?.unwrap_or(Nanos::ZERO);
-    let rows: Option<Vec<Value>> = fields.optional("rows")?;
-    let parameters = match (fields.optional("parameters")?, rows) {
-        (None, Some(rows)) => ParameterDefinitions::Rows(all_rows(fields.entry(), rows)?),
-        (Some(_), Some(_)) => bail!("{}: has `parameters` and `rows`; use one of them", fields.entry()),
-        (None, None) => ParameterDefinitions::default(),
-        (Some(Value::Array(values)), None) => positional(fields.entry(), values)?,
-        (Some(Value::Table(table)), None) => ParameterDefinitions::Named(named(fields.entry(), table)?),
-        (Some(_), None) => bail!(
-            "{}: `parameters` must be a list of generators, one for each `?`, or a table of them by name",
-            fields.entry()
-        ),
-    };
-    fields.finish()?;
-    Ok(StatementDefinition { name, sql, weight, parameters, pause, tables })
 }
 
-fn all_rows(entry: &str, rows: Vec<Value>) -> Result<Vec<Vec<evenkeel_lab::workload::Value>>> {
-    let row = |row| match row {
-        Value::Array(values) => values.into_iter().map(|value| generator::scalar(entry, value)).collect(),
-        _ => bail!("{entry}: `rows` must be a list of lists, each with one value for each `?`"),
-    };
-    rows.into_iter().map(row).collect()
-}
-
-fn transaction(number: usize, value: Value) -> Result<TransactionDefinition> {
-    let mut fields = Fields::of(format!("transaction {number}"), value)?;
-    let name: String = fields.required("name")?;
-    fields.rename(format!("transaction `{name}`"));
-    let statements = fields.required("statements")?;
-    let weight = fields.optional("weight")?.unwrap_or(1.0);
-    let parameters = match fields.optional("parameters")? {
-        None => BTreeMap::new(),
-        Some(Value::Table(table)) => named(fields.entry(), table)?,
-        Some(_) => bail!("{}: `parameters` must be a table of generators by name", fields.entry()),
-    };
-    fields.finish()?;
-    Ok(TransactionDefinition { name, weight, statements, parameters })
-}
-
-fn positional(entry: &str, values: Vec<Value>) -> Result<ParameterDefinitions> {
-    let read = |(number, value)| generator::read(&format!("{entry}, parameter {number}"), value);
-    let generators = (1..).zip(values).map(read).collect::<Result<_>>()?;
-    Ok(ParameterDefinitions::Positional(generators))
-}
-
-fn named(entry: &str, table: Table) -> Result<BTreeMap<String, Generator>> {
-    let read = |(name, value)| {
-        let generator = generator::read(&format!("{entry}, parameter `{name}`"), value)?;
-        Ok((name, generator))
-    };
-    table.into_iter().map(read).collect()
+impl FromToml for ParameterDefinitions {
+    const KIND: &'static str = "a list of generators, one for each `?`, or a table of them by name";
+    fn from_toml(value: Value, at: At<'_>) -> Result<Self> {
+        match value {
+            Value::Array(_) => Vec::from_toml(value, At { key: "parameter", ..at }).map(Self::Positional),
+            Value::Table(_) => BTreeMap::from_toml(value, at).map(Self::Named),
+            other => Err(at.must_be(Self::KIND, &other)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -155,8 +115,11 @@ mod tests {
             ("name = \"w\"\n[[statement]]\nsql = \"x\"", "statement 1: `name` is missing"),
             (NAMED, "statement `s`: `sql` is missing"),
             (&format!("{NAMED}sql = \"Begin\""), "statement `s`: it is transaction control"),
-            (&format!("{NAMED}sql = \"x\"\nwieght = 5"), "unknown key `wieght`, did you mean `weight`?"),
-            (&format!("{NAMED}sql = \"x\"\npause = \"5 furlongs\""), "statement `s`: `pause`: "),
+            (
+                &format!("{NAMED}sql = \"x\"\nwieght = 5"),
+                ":5: statement `s`: unknown key `wieght`, did you mean `weight`?",
+            ),
+            (&format!("{NAMED}sql = \"x\"\npause = \"5 furlongs\""), ":5: statement `s`: `pause`: "),
             (
                 &format!("{NAMED}sql = \"x\"\nparameters = [{{ unifrm = {{}} }}]"),
                 "statement `s`, parameter 1: unknown generator `unifrm`, did you mean `uniform`?",
@@ -167,7 +130,7 @@ mod tests {
             ),
         ] {
             let error = parse("my.toml", text).unwrap_err().to_string();
-            assert!(error.starts_with("my.toml: ") && error.contains(words), "{text}: {error}");
+            assert!(error.starts_with("my.toml:") && error.contains(words), "{text}: {error}");
         }
     }
 

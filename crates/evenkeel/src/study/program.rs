@@ -150,8 +150,9 @@ mod tests {
             disks: vec![disk.clone(), DiskFile { name: "more".into(), size: None, ..disk }],
         };
         let read = ShareConfig::parse(&file.to_string()).unwrap();
-        assert_eq!((read.law.as_str(), read.initial_window, read.max_window), ("parda", 8.0, 64.0));
-        assert_eq!((read.latency.as_secs_f64(), read.period.as_secs_f64()), (0.025, 0.5));
+        let window = &read.window;
+        assert_eq!((window.law.as_str(), window.initial_window, window.max_window), ("parda", 8.0, 64.0));
+        assert_eq!((window.latency.as_secs_f64(), window.period.as_secs_f64()), (0.025, 0.5));
         assert_eq!(read.bus.address.as_deref(), Some("slot:/a \"b\"\\c/slots"));
         assert_eq!((read.disks.len(), read.disks[0].share, read.disks[1].name.as_str()), (2, 2.5, "more"));
         assert_eq!(read.disks[0].simulated.as_deref(), Some(folder.join("array.sim").as_path()));
@@ -178,9 +179,10 @@ mod tests {
         let journal = PathBuf::from("/a \"b\"\\c/guard.jsonl");
         let plan = GuardPlan { controller: "reflection", journal: journal.clone(), ..GuardPlan::default() };
         let spanned = read(&GuardPlan { span_s: Some(6.0), counters: true, ..plan.clone() });
+        let spanned = spanned.control;
         assert_eq!((spanned.reflection_span.as_secs_f64(), spanned.counters), (6.0, true));
         assert_eq!((spanned.controller.as_str(), spanned.journal), ("reflection", Some(journal)));
-        let free = read(&GuardPlan { limit: Some(4_096), ..plan });
+        let free = read(&GuardPlan { limit: Some(4_096), ..plan }).control;
         assert_eq!((free.initial_limit, free.max_limit, free.counters), (4_096, 4_096, false));
     }
 

@@ -76,7 +76,7 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
     fs::write(&study, text).expect("a file");
     let said = refused(&home, &["study", study.to_str().expect("UTF-8")]);
     assert!(
-        said.contains("factor \"flush\", level \"always\"") && said.contains("cannot be used with"),
+        said.contains("factor `flush`, level `always`") && said.contains("cannot be used with"),
         "{said}"
     );
 }

@@ -34,12 +34,11 @@ pub struct Account {
 
 impl Account {
     pub fn new(config: &GuardConfig, events: Arc<dyn Listener>) -> Self {
-        let plan = &config.plan;
         Self {
             events,
-            listen: plan.listen.iter().map(Address::to_string).collect::<Vec<_>>().join(", "),
-            proxy_protocol: plan.proxy_protocol,
-            refuse_host_accounts: plan.refuse_host_accounts,
+            listen: config.listen.iter().map(Address::to_string).collect::<Vec<_>>().join(", "),
+            proxy_protocol: config.proxy_protocol,
+            refuse_host_accounts: config.refuse_host_accounts,
             has_asked: false,
             has_failed: false,
         }

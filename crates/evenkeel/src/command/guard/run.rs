@@ -36,11 +36,11 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
     let events = Arc::new(EventLog::start(&config).context("starting the log")?);
-    let guard = Guard::start(config.plan.clone())?;
+    let guard = Guard::start(config.plan()?)?;
     let mut running = Running::start(&guard, &config, Arc::clone(&events))?;
     events.notify(&Event::Listening {
-        address: listening(&config.plan.listen, &guard.ports()),
-        backend: config.plan.backend.to_string(),
+        address: listening(&config.listen, &guard.ports()),
+        backend: config.backend.to_string(),
         metrics: running.metrics.as_ref().map(|server| server.address().to_string()),
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
@@ -100,11 +100,11 @@ impl Running {
     fn start(guard: &Guard, config: &GuardConfig, events: Arc<EventLog>) -> Result<Self> {
         let (handle, latest, status) = (guard.handle(), Latest::new(), LatestStatus::new());
         let clock = handle.clock();
-        let monitor = config.monitor.as_ref();
+        let monitor = config.control.monitor.as_ref();
         let first = Account::new(config, events.clone());
         let monitor = monitor.map(|url| self::monitor(url, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
-        let sensors = Sensors::new(server_address(&config.plan.backend), config.counters, server_status);
+        let sensors = Sensors::new(server_address(&config.backend), config.control.counters, server_status);
         let looped = Loop::new(
             (Arc::new(handle.clone()), clock),
             (config.controller_settings()?.build(), sensors),
@@ -186,7 +186,7 @@ fn server_address(backend: &Address) -> Option<ServerAddress> {
 }
 
 fn recorder(config: &GuardConfig, events: Arc<EventLog>) -> Result<Recorder> {
-    let Some(path) = &config.journal else { return Ok(Box::new(|_| ())) };
+    let Some(path) = &config.control.journal else { return Ok(Box::new(|_| ())) };
     let mut writer = Some(journal::Writer::open(path, journal::FILE_MAX)?);
     Ok(Box::new(move |entry| {
         if let Some(Err(error)) = writer.as_mut().map(|writer| writer.write(entry)) {

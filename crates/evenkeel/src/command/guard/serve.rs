@@ -40,7 +40,7 @@ pub struct Health {
 impl Health {
     /// Of the guard behind `handle` and its server; whoever watches it keeps `refused` up to date.
     pub fn new(handle: Handle, refused: Arc<AtomicU64>, config: &GuardConfig) -> Result<Arc<Self>> {
-        let server = match (&config.monitor, &config.plan.backend) {
+        let server = match (&config.control.monitor, &config.backend) {
             (Some(url), _) => Target::parse(url)?,
             (None, backend) => Target {
                 address: backend.clone(),

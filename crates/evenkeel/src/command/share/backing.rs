@@ -1,6 +1,7 @@
 //! The backings of the disks of a configuration.
 
 use crate::config::share::{DiskConfig, ShareConfig};
+use crate::config::types::Size;
 use crate::failure::WithHint;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::random::Seed;
@@ -71,8 +72,8 @@ fn are_one(one: &Path, other: &Path) -> bool {
 }
 
 fn one(disk: &DiskConfig, made: &mut Made) -> Result<Box<dyn Backing>> {
-    if let Some(size) = disk.size
-        && make(disk, size)?
+    if let Some(Size(bytes)) = disk.size
+        && make(disk, bytes)?
     {
         made.0.push(disk.backing.clone());
     }

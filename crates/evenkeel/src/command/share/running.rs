@@ -2,6 +2,7 @@
 
 use super::{backing, slots};
 use crate::config::costs::CostTables;
+use crate::config::fields::Keys;
 use crate::config::share::{DiskConfig, ShareConfig, TlsConfig};
 use crate::out;
 use crate::share::serve;
@@ -49,7 +50,8 @@ impl Running {
         let sizes: Vec<(u64, bool)> =
             disks.iter().map(|disk| (disk.backing.bytes(), disk.backing.is_read_only())).collect();
         let executors = disks.iter().map(|disk| disk.backing.executor()).collect();
-        let (window, costs, memory) = (config.initial_window, config.costs.costs()?, config.memory as usize);
+        let (window, costs) = (config.window.initial_window, config.costs.costs()?);
+        let memory = config.memory.0 as usize;
         // To join the others takes up to two periods. Clients find a socket before, and wait a moment for its greeting.
         let nbd = NbdPlan { listen: listen_addresses(config)?, tls: tls(config)? };
         let listening = Listening::bind(&nbd, &disks, memory)?;
@@ -183,7 +185,7 @@ fn warn_of_assumed_costs(config: &ShareConfig) {
 }
 
 fn settings(config: &ShareConfig) -> Result<Settings> {
-    Ok(Settings { period: config.period, law: config.law()?, costs: config.costs.costs()? })
+    Ok(Settings { period: config.window.period, law: config.window.law()?, costs: config.costs.costs()? })
 }
 
 fn log_event(event: &Event, form: Form) {
@@ -199,19 +201,8 @@ pub(super) fn write(line: &str) {
 
 /// Names of the keys that differ and hold only after a restart.
 fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
-    let keys = [
-        ("name", old.name != new.name),
-        ("nbd", old.nbd != new.nbd),
-        ("socket_mode", old.socket.mode != new.socket.mode),
-        ("socket_group", old.socket.group != new.socket.group),
-        ("tls", old.tls != new.tls),
-        ("metrics", old.metrics != new.metrics),
-        ("memory", old.memory != new.memory),
-        ("log", old.log != new.log),
-        ("bus", old.bus != new.bus),
-    ];
-    let mut found: Vec<String> =
-        keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect();
+    let keys = old.differing(new).into_iter().filter(|key| !["disk", "window", "costs"].contains(key));
+    let mut found: Vec<String> = keys.map(str::to_owned).collect();
     for disk in &old.disks {
         match new.disks.iter().find(|other| other.name == disk.name) {
             None => found.push(format!("disk `{}` is gone", disk.name)),
@@ -228,8 +219,7 @@ fn ignored(old: &ShareConfig, new: &ShareConfig) -> Vec<String> {
 
 /// Writes the changes that hold at once into the configuration that the host would start with again.
 fn heed(old: &mut ShareConfig, new: &ShareConfig) {
-    (old.law, old.latency, old.period) = (new.law.clone(), new.latency, new.period);
-    (old.max_window, old.costs) = (new.max_window, new.costs.clone());
+    (old.window, old.costs) = (new.window.clone(), new.costs.clone());
     for disk in &mut old.disks {
         let share = new.disks.iter().find(|other| other.name == disk.name).map(|other| other.share);
         disk.share = share.unwrap_or(disk.share);
@@ -238,15 +228,14 @@ fn heed(old: &mut ShareConfig, new: &ShareConfig) {
 
 /// Where NBD listens: for all disks first, then for single disks.
 fn listen_addresses(config: &ShareConfig) -> Result<Vec<ListenAddress>> {
-    let host = &config.socket;
-    let access = host.access(host)?;
+    let access = config.access(None)?;
     let mut places: Vec<ListenAddress> = config
         .nbd
         .iter()
         .map(|address| ListenAddress { address: address.clone(), disk: None, access })
         .collect();
     for (number, disk) in config.disks.iter().enumerate() {
-        let access = disk.socket.access(host)?;
+        let access = config.access(Some(disk))?;
         let own = disk.nbd.iter().cloned();
         places.extend(own.map(|address| ListenAddress { address, disk: Some(number), access }));
     }
@@ -284,16 +273,20 @@ mod tests {
         let disk = |name: &str| DiskConfig::new(name, format!("/dev/{name}"));
         let old = ShareConfig::new("web1", vec![disk("a"), disk("b")]);
         let mut new = old.clone();
-        (new.disks[0].share, new.law) = (7.0, "parda".to_owned());
+        (new.disks[0].share, new.window.law) = (7.0, "parda".to_owned());
         assert_eq!(ignored(&old, &new), Vec::<String>::new());
         new.disks[1].read_only = true;
         new.disks.push(disk("c"));
         new.disks.remove(0);
-        (new.memory, new.bus.array) = (1 << 20, "other".to_owned());
-        assert_eq!(ignored(&old, &new), ["memory", "bus", "disk `a` is gone", "disk `b`", "disk `c` is new"]);
+        (new.memory.0, new.bus.array) = (1 << 20, "other".to_owned());
+        assert_eq!(ignored(&old, &new), ["bus", "memory", "disk `a` is gone", "disk `b`", "disk `c` is new"]);
         let mut heeded = old.clone();
         heed(&mut heeded, &new);
-        assert_eq!((heeded.disks[0].share, heeded.law.as_str()), (1.0, "parda"), "it is not in the new one");
+        assert_eq!(
+            (heeded.disks[0].share, heeded.window.law.as_str()),
+            (1.0, "parda"),
+            "it is not in the new one"
+        );
         assert_eq!(ignored(&heeded, &new), ignored(&old, &new), "the rest stays as it was");
     }
 

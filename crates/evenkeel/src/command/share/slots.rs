@@ -44,7 +44,7 @@ pub fn run(args: &SlotsArgs) -> Result<ExitCode> {
 }
 
 pub fn open(config: &ShareConfig, clock: Clock) -> Result<Bus> {
-    let opened = Bus::open(carrier(config)?, &config.name, config.period, clock);
+    let opened = Bus::open(carrier(config)?, &config.name, config.window.period, clock);
     opened.with_context(|| format!("joining the hosts of `{}`", config.bus.array))
 }
 

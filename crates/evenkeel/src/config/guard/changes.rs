@@ -1,7 +1,7 @@
 //! What changes when a configuration is read again: what holds at once, and what holds only after a restart.
 
-use super::GuardConfig;
-use evenkeel_guard::proxy::Plan;
+use super::{Control, GuardConfig};
+use crate::config::fields::Keys;
 
 /// The keys that differ, by when they hold.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -10,61 +10,35 @@ pub struct Changes {
     pub restart: Vec<&'static str>,
 }
 
+/// Keys that are tables of others.
+const TABLES: [&str; 5] = ["control", "queue", "idle", "client_tls", "backend_tls"];
+
 impl Changes {
     /// Takes over what can be taken over while clients are connected; `old` is what holds afterwards, so that the next
     /// reload is compared with the truth.
     pub fn take_over(old: &mut GuardConfig, new: &GuardConfig) -> Self {
-        let mut changes = Self::default();
-        changes.now("weights", &mut old.weights, &new.weights);
-        changes.now("controller", &mut old.controller, &new.controller);
-        changes.now("reflection_span", &mut old.reflection_span, &new.reflection_span);
-        changes.now("initial_limit", &mut old.initial_limit, &new.initial_limit);
-        changes.now("max_limit", &mut old.max_limit, &new.max_limit);
-        changes.now("memory", &mut old.memory, &new.memory);
-        changes.now("tick", &mut old.tick, &new.tick);
-        changes.now("log", &mut old.log, &new.log);
-        changes.now("drain", &mut old.drain, &new.drain);
-        changes.later("counters", &old.counters, &new.counters);
-        changes.later("monitor", &old.monitor, &new.monitor);
-        changes.later("metrics", &old.metrics, &new.metrics);
-        changes.later("journal", &old.journal, &new.journal);
-        changes.plan(&mut old.plan, &new.plan);
-        changes
+        let mut applied = differing(old, new);
+        (old.log, old.drain, old.weights) = (new.log, new.drain, new.weights.clone());
+        (old.queue.length, old.queue.wait) = (new.queue.length, new.queue.wait);
+        let (own, control) = (old.control.clone(), new.control.clone());
+        old.control =
+            Control { counters: own.counters, monitor: own.monitor, journal: own.journal, ..control };
+        let restart = differing(old, new);
+        applied.retain(|key| !restart.contains(key));
+        Self { applied, restart }
     }
+}
 
-    fn plan(&mut self, old: &mut Plan, new: &Plan) {
-        self.now("dry_run", &mut old.options.dry_run, &new.options.dry_run);
-        self.now("queue.length", &mut old.options.queue_max, &new.options.queue_max);
-        self.now("queue.wait", &mut old.options.wait_max, &new.options.wait_max);
-        self.later("listen", &old.listen, &new.listen);
-        self.later("backend", &old.backend, &new.backend);
-        self.later("threads", &old.threads, &new.threads);
-        self.later("queue.by", &old.tenants, &new.tenants);
-        self.later("administrators", &old.administrators, &new.administrators);
-        self.later("idle.lend_after", &old.lend_after, &new.lend_after);
-        self.later("login_max", &old.login_max, &new.login_max);
-        self.later("clients_max", &old.clients_max, &new.clients_max);
-        self.later("backend_silence", &old.silence_max, &new.silence_max);
-        self.later("proxy_protocol", &old.proxy_protocol, &new.proxy_protocol);
-        self.later("refuse_host_accounts", &old.refuse_host_accounts, &new.refuse_host_accounts);
-        self.later("client_tls.mode", &old.client_tls.mode, &new.client_tls.mode);
-        self.later("client_tls.certificate", &old.client_tls.identity, &new.client_tls.identity);
-        self.later("backend_tls.mode", &old.backend_tls.mode, &new.backend_tls.mode);
-        self.later("backend_tls.authorities", &old.backend_tls.authorities, &new.backend_tls.authorities);
-    }
-
-    fn now<T: PartialEq + Clone>(&mut self, key: &'static str, old: &mut T, new: &T) {
-        if *old != *new {
-            *old = new.clone();
-            self.applied.push(key);
-        }
-    }
-
-    fn later<T: PartialEq>(&mut self, key: &'static str, old: &T, new: &T) {
-        if *old != *new {
-            self.restart.push(key);
-        }
-    }
+fn differing(old: &GuardConfig, new: &GuardConfig) -> Vec<&'static str> {
+    let tables = [
+        old.differing(new),
+        old.control.differing(&new.control),
+        old.queue.differing(&new.queue),
+        old.idle.differing(&new.idle),
+        old.client_tls.differing(&new.client_tls),
+        old.backend_tls.differing(&new.backend_tls),
+    ];
+    tables.into_iter().flatten().filter(|key| !TABLES.contains(key)).collect()
 }
 
 #[cfg(test)]
@@ -75,7 +49,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 31] = [
+    const KEYS: [(&str, &str, bool); 32] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -104,7 +78,12 @@ mod tests {
         ("weights", "weights.shop = 3", true),
         ("idle.lend_after", "idle.lend_after = '99ms'", false),
         ("client_tls.mode", "client_tls.mode = 'disabled'", false),
-        ("client_tls.certificate", "client_tls.certificate = 'a'\nclient_tls.key = 'b'", false),
+        (
+            "client_tls.certificate client_tls.key",
+            "client_tls.certificate = 'a'\nclient_tls.key = 'b'",
+            false,
+        ),
+        ("client_tls.self_signed", "client_tls.self_signed = true", false),
         ("backend_tls.mode", "backend_tls.mode = 'required'", false),
         ("backend_tls.authorities", "backend_tls.authorities = 'c'", false),
     ];
@@ -126,8 +105,8 @@ mod tests {
         for (key, line, now) in &KEYS {
             let (mut held, new) = (parse(&[]), parse(&[line]));
             let expected = match now {
-                true => Changes { applied: vec![key], restart: vec![] },
-                false => Changes { applied: vec![], restart: vec![key] },
+                true => Changes { applied: key.split(' ').collect(), restart: vec![] },
+                false => Changes { applied: vec![], restart: key.split(' ').collect() },
             };
             assert_eq!(Changes::take_over(&mut held, &new), expected, "{key}");
             // A second reload finds nothing new, and still says what the running guard does not do.
@@ -142,8 +121,7 @@ mod tests {
             let text =
                 if table.is_empty() { "zzzzzzzz = 1".to_owned() } else { format!("{table}.zzzzzzzz = 1") };
             let error = GuardConfig::parse(&format!("{SHORT}{text}")).unwrap_err();
-            // A certificate may be that of a file or its own: the same setting.
-            for key in known(&error).into_iter().filter(|key| key != "self_signed") {
+            for key in known(&error) {
                 let has =
                     |line: &str| line.contains(&format!("{key} = ")) || line.starts_with(&format!("{key}."));
                 assert!(KEYS.iter().any(|(_, line, _)| has(line)), "{table} {key}");

@@ -1,10 +1,8 @@
 //! The flags of a guard, which win over its file.
 
-use super::GuardConfig;
-use crate::config::fields::{Fields, can_be_read_again, load};
-use crate::config::masked;
-use anyhow::{Context, Result, ensure};
-use evenkeel_guard::proxy::Address;
+use super::{GuardConfig, nowhere};
+use crate::config::fields::{can_be_read_again, load, parse, set};
+use anyhow::{Result, ensure};
 use std::path::PathBuf;
 
 /// Flags of a running guard.
@@ -53,29 +51,17 @@ impl Flags {
     /// # Errors
     /// Names the key and what to do.
     fn over(&self, text: &str) -> Result<GuardConfig> {
-        let mut file = Fields::new("guard", text.parse().map_err(|error| masked::no_toml(&error))?);
-        let backend = file.text("backend", |text| Ok(text.parse::<Address>()?))?;
-        let (listen, backend) = self.addresses((file.addresses("listen")?, backend))?;
-        let mut config = GuardConfig::new(listen[0].clone(), backend);
-        config.plan.listen = listen;
-        config.take(file)?;
-        config.metrics = self.metrics.clone().or(config.metrics.take());
-        config.plan.options.dry_run |= self.dry_run;
+        let mut config: GuardConfig = parse("guard", text)?;
+        if !self.listen.is_empty() {
+            config.listen = self.listen.iter().map(|text| Ok(text.parse()?)).collect::<Result<_>>()?;
+        }
+        set(&mut config.backend, self.backend.as_ref().map(|text| text.parse()).transpose()?);
+        ensure!(!config.listen.is_empty(), "no address for clients: give --listen, or `listen` in the file");
+        ensure!(config.backend != nowhere(), "no server: give --backend, or `backend` in the file");
+        config.metrics = self.metrics.clone().or(config.metrics);
+        config.control.dry_run |= self.dry_run;
         config.check()?;
         Ok(config)
-    }
-
-    /// Where to listen, and the server; the addresses of a file count where no flag names one.
-    fn addresses(
-        &self,
-        (listen, backend): (Vec<Address>, Option<Address>),
-    ) -> Result<(Vec<Address>, Address)> {
-        let own = self.listen.iter().map(|text| text.parse::<Address>()).collect::<Result<Vec<_>, _>>()?;
-        let listen = if own.is_empty() { listen } else { own };
-        ensure!(!listen.is_empty(), "no address for clients: give --listen, or `listen` in the file");
-        let own = self.backend.as_ref().map(|text| text.parse::<Address>()).transpose()?;
-        let backend = own.or(backend).context("no server: give --backend, or `backend` in the file")?;
-        Ok((listen, backend))
     }
 }
 

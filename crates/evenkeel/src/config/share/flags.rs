@@ -2,6 +2,7 @@
 
 use super::{DiskConfig, ShareConfig};
 use crate::config::fields::{can_be_read_again, set};
+use crate::config::types::Size;
 use crate::config::units;
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow, bail};
@@ -86,7 +87,7 @@ impl Flags {
 
     fn over(&self, config: &mut ShareConfig) -> Result<()> {
         set(&mut config.name, self.name.clone());
-        set(&mut config.latency, self.latency);
+        set(&mut config.window.latency, self.latency);
         config.bus.address = self.bus.clone().or(config.bus.address.take());
         config.metrics = self.metrics.clone().or(config.metrics.take());
         if !self.nbd.is_empty() {
@@ -97,7 +98,7 @@ impl Flags {
                 bail!("--config names its disks; --backing is for a file without [[disk]]");
             }
             let mut disk = DiskConfig::new(&config.name, backing);
-            disk.size = self.size;
+            disk.size = self.size.map(Size);
             set(&mut disk.share, self.share);
             config.disks.push(disk);
         }

@@ -31,7 +31,7 @@ fn the_example_shows_every_key_and_can_be_read_with_all_of_them() {
 #[test]
 fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_file() {
     let more = |text: &str| format!("{SHORT}share = 1\n{text}");
-    let wrong = ":7: window: `initial_window` must be above 0 and at most `max_window`";
+    let wrong = ":7: window: `initial_window` must be above 0 and at most `max_window`; they are";
     for (text, expected) in [
         (SHORT.replace("backing", "baking"), "is `baking` meant to be it?"),
         (format!("{SHORT}share = 0"), "`share` must be between"),
@@ -60,15 +60,16 @@ fn a_flag_wins_over_the_file_and_what_no_flag_says_stays() {
     let text = "memory = '3M'\nnbd = '/run/a'\nsocket_mode = '0600'\n[window]\nlaw = 'parda'\nperiod = '3s'\n\
                 [costs]\nwrite = '16k=3'\n[bus]\nrequire = true\narray = 'a'\n";
     let file = read(&SHORT.replace("[[disk]]", &format!("{text}[[disk]]")), &[]).unwrap();
-    assert_eq!((file.memory, file.socket.mode, file.law.as_str()), (3 << 20, Some(0o600), "parda"));
+    let said = (file.memory, file.socket_mode, file.window.law.as_str());
+    assert_eq!(said, (Size(3 << 20), Some(Mode(0o600)), "parda"));
     let flags = ["--name=web2", "--backing=/b", "--size=1M", "--share=4", "--nbd=x:1", "--bus=slot:s"];
     let flags = [&flags[..], &["--latency=4ms", "--metrics=x:2"]].concat();
-    let disk = DiskConfig { size: Some(1 << 20), share: 4.0, ..DiskConfig::new("web2", "/b") };
+    let disk = DiskConfig { size: Some(Size(1 << 20)), share: 4.0, ..DiskConfig::new("web2", "/b") };
     let expected = ShareConfig {
         name: "web2".to_owned(),
         disks: vec![disk],
         nbd: vec!["x:1".parse().unwrap()],
-        latency: Nanos::from_millis(4),
+        window: WindowConfig { latency: Nanos::from_millis(4), ..file.window.clone() },
         bus: BusConfig { address: Some("slot:s".to_owned()), ..file.bus.clone() },
         metrics: Some("x:2".to_owned()),
         ..file

@@ -72,17 +72,12 @@ fn parameters(parameters: &ParameterDefinitions) -> String {
 }
 
 fn generator(generator: &Generator) -> String {
+    let of = |table, column| format!("table = {}, column = {}", quoted(table), quoted(column));
     match generator {
         Generator::Column { table, column, limit } => {
-            format!(
-                "{{ column = {{ table = {}, column = {}, limit = {limit} }} }}",
-                quoted(table),
-                quoted(column)
-            )
+            format!("{{ column = {{ {}, limit = {limit} }} }}", of(table, column))
         }
-        Generator::Next { table, column } => {
-            format!("{{ next = {{ table = {}, column = {} }} }}", quoted(table), quoted(column))
-        }
+        Generator::Next { table, column } => format!("{{ next = {{ {} }} }}", of(table, column)),
         Generator::Text { min, max } => format!("{{ string = {{ min = {min}, max = {max} }} }}"),
         Generator::Constant(value) => format!("{{ constant = {} }}", scalar(value)),
         other => unreachable!("a capture makes no {other:?}"),
@@ -99,20 +94,9 @@ fn scalar(value: &Value) -> String {
     }
 }
 
+/// A text of JSON is one of TOML too, but for one sign.
 fn quoted(text: &str) -> String {
-    let mut out = "\"".to_owned();
-    for sign in text.chars() {
-        match sign {
-            '"' | '\\' => out.extend(['\\', sign]),
-            '\n' => out.push_str("\\n"),
-            _ if sign.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(sign));
-            }
-            _ => out.push(sign),
-        }
-    }
-    out.push('"');
-    out
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 
 fn one_line(text: &str) -> String {
@@ -133,7 +117,7 @@ mod tests {
             Generator::Next { table: "t".into(), column: "c".into() },
             Generator::Text { min: 1, max: 9 },
             Generator::Constant(Value::Double(1e-7)),
-            Generator::Constant(text("a\"\\\n\x07ü")),
+            Generator::Constant(text("a\"\\\n\x07\x7fü")),
         ];
         let rows = vec![vec![Value::Int(1), text("x")], vec![Value::Int(2), text("y\r")]];
         let group = |sql: &str, executions, parameters| {
