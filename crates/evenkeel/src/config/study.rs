@@ -56,7 +56,7 @@ pub struct Combination {
 }
 
 types! {
-    "a text": Figure = |value| Some(one_of(value.as_str()?, &Figure::NAMES));
+    "a text": Figure = |value| Some(one_of(value.as_str()?, &Figure::ALL.map(|figure| (figure.word(), figure))));
     "a percentage, as \"5%\"": Margin = |value| value.as_str().map(units::margin);
 }
 

@@ -268,7 +268,7 @@ mod tests {
         let most = (1 << TABLE) / 8 * 7 + 1;
         (0..most).for_each(|number| assert_eq!(see(number).unwrap(), None, "{number}"));
         let error = see(most).unwrap_err();
-        assert_eq!(error.to_string(), format!("more than {most} records with keys in one call"));
+        assert_eq!(error.to_string(), format!("more than {most} records with keys in one run"));
         assert!(error.hint().is_some_and(|hint| hint.contains("--duplicates keep")));
         // Those that are known still are.
         assert_eq!(see(5).unwrap(), None);
