@@ -45,8 +45,7 @@ pub fn read(entry: &str, value: Toml) -> Result<Generator> {
             Generator::Column { table, column, limit }
         }
     };
-    keys.finish()?;
-    Ok(generator)
+    keys.finish().map(|()| generator)
 }
 
 impl FromToml for Generator {

@@ -76,8 +76,7 @@ impl FromToml for StatementDefinition {
             pause: fields.optional("pause")?.unwrap_or(Nanos::ZERO),
             tables: fields.optional("tables")?,
         };
-        fields.finish()?;
-        Ok(statement)
+        fields.finish().map(|()| statement)
     }
 }
 

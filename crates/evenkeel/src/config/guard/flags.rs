@@ -60,8 +60,7 @@ impl Flags {
         ensure!(config.backend != nowhere(), "no server: give --backend, or `backend` in the file");
         config.metrics = self.metrics.clone().or(config.metrics);
         config.control.dry_run |= self.dry_run;
-        config.check()?;
-        Ok(config)
+        config.check().map(|()| config)
     }
 }
 
