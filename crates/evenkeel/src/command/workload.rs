@@ -97,12 +97,11 @@ fn of_log(session: &Session, path: &str) -> Result<Found> {
     check_plain(path, input.fill_buf().with_context(|| format!("reading slow log {path}"))?)?;
     let read =
         read_slow_log(&mut input, &session.stop).with_context(|| format!("reading slow log {path}"))?;
-    let groups = read.ok_or_else(|| anyhow!("{path} has no entry of a slow log")).hint(
+    let (database, groups) = read.ok_or_else(|| anyhow!("{path} has no entry of a slow log")).hint(
         "name a log that slow_query_log writes; `evenkeel workload from mysql://user@host/database` says where it is",
     )?;
-    let stem =
-        Path::new(path).file_stem().filter(|_| path != "-").map(|stem| stem.to_string_lossy().into_owned());
-    Ok((format!("slow log {path}"), stem.unwrap_or_else(|| "slow-log".to_owned()), groups))
+    let name = if database.is_empty() { "slow-log".to_owned() } else { database };
+    Ok((format!("slow log {path}"), name, groups))
 }
 
 fn check_plain(path: &str, start: &[u8]) -> Result<()> {

@@ -173,7 +173,7 @@ impl TargetError {
                 "check user and password (URL, EVENKEEL_PASSWORD or ?defaults-file=) and the account's host"
             }
             Self::Plugin { .. } => "use an account with another authentication plugin",
-            Self::DatabaseDenied { .. } => "GRANT the account its privileges on the database",
+            Self::DatabaseDenied { .. } => "check the name of the database (SHOW DATABASES), or GRANT the account its privileges on it",
             Self::NoDatabase { .. } => {
                 "create the database, or correct its name in the target; SHOW DATABASES lists what this account sees"
             }

@@ -24,7 +24,7 @@ const ROW_BYTES_MAX: usize = 1_024;
 ///
 /// # Errors
 /// The input cannot be read.
-pub fn read_slow_log(input: &mut dyn BufRead, stop: &Stop) -> io::Result<Option<Vec<Group>>> {
+pub fn read_slow_log(input: &mut dyn BufRead, stop: &Stop) -> io::Result<Option<(String, Vec<Group>)>> {
     let mut log = Log::default();
     let mut line = Vec::new();
     while !stop.is_set() && read_line(input, &mut line)? {
@@ -143,8 +143,8 @@ impl Log {
         seen.keep(&normal.sql, normal.values, &mut self.random);
     }
 
-    /// All groups. Statements of other databases than the busiest are marked.
-    fn groups(self) -> Vec<Group> {
+    /// The busiest database, and all groups; statements of other databases are marked.
+    fn groups(self) -> (String, Vec<Group>) {
         let mut times: HashMap<String, f64> = HashMap::new();
         for seen in self.groups.values().filter(|seen| !seen.database.is_empty()) {
             *times.entry(seen.database.clone()).or_default() += seen.group.time_s;
@@ -152,7 +152,8 @@ impl Log {
         let busiest =
             times.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)));
         let busiest = busiest.map(|(name, _)| name).unwrap_or_default();
-        self.groups.into_values().map(|seen| seen.done(&busiest)).collect()
+        let groups = self.groups.into_values().map(|seen| seen.done(&busiest)).collect();
+        (busiest, groups)
     }
 }
 
@@ -259,7 +260,7 @@ SET timestamp=1795791884;
 ";
 
     fn read(text: &str) -> Vec<Group> {
-        read_slow_log(&mut text.as_bytes(), &Stop::default()).unwrap().unwrap()
+        read_slow_log(&mut text.as_bytes(), &Stop::default()).unwrap().unwrap().1
     }
 
     #[test]
