@@ -110,7 +110,7 @@ fn render(error: &anyhow::Error) -> String {
         let is_home = |word: std::ffi::OsString| word.to_string_lossy().starts_with("--home");
         let mut commands = hint.split("evenkeel ").skip(1).filter_map(|command| command.split(' ').next());
         let needs_home = commands.any(|command| OF_HOME.contains(&command))
-            || hint.contains("--resume")
+            || (hint.contains("--resume") && !hint.contains("--home"))
             || hint.contains("sandbox:");
         if needs_home && std::env::args_os().any(is_home) {
             text.push_str("  (with the same --home)\n");

@@ -37,6 +37,14 @@ pub fn command(words: &[String]) -> String {
     program.into_iter().chain(words.iter().map(quoted)).collect::<Vec<_>>().join(" ")
 }
 
+/// The program with the home that it was given, as the beginning of a command that is to be typed next.
+pub fn program() -> String {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let from = words.iter().position(|word| word.starts_with("--home")).unwrap_or(words.len());
+    let has_value = words.get(from).is_some_and(|word| word.contains('='));
+    command(&words.into_iter().skip(from).take(if has_value { 1 } else { 2 }).collect::<Vec<_>>())
+}
+
 /// A sentence each; none where no run has parts.
 pub fn parts(runs: &[RunFile]) -> Vec<String> {
     let all: Vec<&PartsRecord> = runs.iter().filter_map(|run| run.parts.as_ref()).collect();

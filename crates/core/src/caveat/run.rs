@@ -82,9 +82,14 @@ impl Caveat {
     pub fn failures(errors: &[FailedBy], arrivals: u64) -> Option<Self> {
         let failed = errors.iter().map(|error| error.count).sum();
         let severity = if share(failed, arrivals) <= FAILURES_NOTED { Note } else { Doubt };
+        // ER_NO_DB_ERROR.
+        let remedy = match errors.iter().any(|error| error.code == 1046) {
+            true => "Name the database: URL/shop",
+            false => "Fix what the server names",
+        };
         let text = format!(
             "{failed} of {arrivals} arrivals ({:.2} %) failed, {}; errors are often faster than answers. \
-             Fix what the server names, and repeat.",
+             {remedy}, and repeat.",
             100.0 * share(failed, arrivals),
             FailedBy::words(errors)
         );

@@ -182,7 +182,7 @@ fn more(sides: [&Side; 2], compared: &Compared) -> (Vec<String>, Vec<String>) {
         let command = if side.plan().kind == profile::NAME { "profile" } else { "study" };
         let repeats = more.repeats.map_or_else(String::new, |repeats| format!(" --repeats {repeats}"));
         let times = if more.times > 1 { format!("    # {} times", more.times) } else { String::new() };
-        format!("evenkeel {command} --resume {}{repeats}{times}", side.name())
+        format!("{} {command} --resume {}{repeats}{times}", format::program(), side.name())
     };
     let commands: Vec<String> = studies.iter().zip(&all).map(command).collect();
     let is_own = |side: &&Side| side.plan().targets.iter().any(|target| !target.url.starts_with("sandbox:"));

@@ -1,5 +1,6 @@
 //! By which command a study goes on. Nothing else says so, because profiles have a command of their own.
 
+use crate::format;
 use evenkeel_study::profile;
 use evenkeel_study::store::{GOES_ON, StudyFolder};
 use std::path::Path;
@@ -22,7 +23,7 @@ pub fn command(folder: &Path) -> Option<String> {
     // Elsewhere than in a home only its path finds it.
     let is_at_home = folder.parent().is_some_and(|parent| parent.ends_with(RUNS));
     let name = folder.file_name().filter(|_| is_at_home).unwrap_or(folder.as_os_str());
-    Some(format!("evenkeel {command} --resume {}", name.to_string_lossy()))
+    Some(format!("{} {command} --resume {}", format::program(), name.to_string_lossy()))
 }
 
 /// The hint of a library, which knows no commands, with the command of this study in it.

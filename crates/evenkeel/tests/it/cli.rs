@@ -128,6 +128,7 @@ fn bad_input_is_refused_with_what_to_do_before_anything_is_started() {
         ("profile http://127.0.0.1", "hint:"),
         ("profile sandbox:nobody", "no sandbox"),
         ("profile --resume nothing", "no study named nothing"),
+        ("report nothing", "\n  (with the same --home)\n"),
         ("profile --resume last --repeats 9 --rate 5", "continued with the flags it began with"),
         ("data fill mysql://u@127.0.0.1:1/d --size small", "--size is for DVD Store"),
         ("data fill mysql://u@127.0.0.1:1/d --workload dvdstore --items 100", "--items is for TPC-W"),
@@ -200,6 +201,13 @@ fn a_killed_profile_leaves_no_server_and_goes_on_where_it_was() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let study = killed_after_one_run(home.path());
     await_no_server(home.path());
+    // What is proposed goes on as it stands, with the home in use.
+    let name = study.file_name().expect("a name").to_string_lossy();
+    let goes_on = format!("`evenkeel --home {} profile --resume {name}`", home.path().display());
+    for (line, code) in [("runs last", 0), ("study --resume last", 2)] {
+        let said = ends(home.path(), &words(line), code);
+        assert!(said.contains(&goes_on) && !said.contains("with the same --home"), "{line}: {said}");
+    }
 
     // Runs of a second are too short to be valid on a busy machine; all of them are there either way.
     measured(home.path(), &["profile", "--resume", "last", "--quiet"]);

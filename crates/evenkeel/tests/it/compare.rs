@@ -79,6 +79,14 @@ fn a_pipeline_is_told_of_a_rate_that_is_carried_no_more_and_of_a_damaged_study_b
     let (code, said) = asked(home, &["compare", "before", "again", "--of", "response"]);
     assert!(code == Some(0) && said.contains("the same, within 5 %"), "{code:?}: {said}");
 
+    // Too close to tell: the commands that would tell have the home in use.
+    for (run, mean) in run_folders(&runs.join("again")).iter().zip([2.8, 3.2]) {
+        edit(&run.join("run.json"), |run| run["response"]["mean_ms"] = mean.into());
+    }
+    let (_, said) = asked(home, &["compare", "before", "again", "--of", "response"]);
+    let more = format!("\n    evenkeel --home {} profile --resume before ", home.display());
+    assert!(said.contains(&more), "{said}");
+
     let run = run_folders(&runs.join("again")).remove(0);
     fs::remove_file(run.join("intervals.csv")).expect("it can be removed");
     let said = refused(home, &["compare", "before", "again", "--of", "response"]);

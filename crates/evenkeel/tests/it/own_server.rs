@@ -64,6 +64,12 @@ fn what_writes_or_locks_on_a_server_of_others_is_refused_before_it_is_sent_and_s
     assert_eq!(server.sql("SELECT SUM(total) FROM shop.orders"), "500500", "nothing was sent");
 
     let file = workload(&server, &[("SELECT total FROM orders WHERE id = 5", 1)]);
+    let nowhere = url.trim_end_matches("/shop");
+    let load = "load URL --rate 20 --duration 1s --warm-up 0s";
+    for (line, code) in [("explain URL", 1), (load, 1), ("profile URL --rate 5", 2)] {
+        let said = ends(&home, &words(&format!("{} --workload {file}", line.replace("URL", nowhere))), code);
+        assert!(said.contains("ame the database: URL/shop"), "{line}: {said}");
+    }
     for flag in ["--set a=1", "--at cpus=0", "--factor buffer-pool=20%,40%", "--ebs 10", "--via load"] {
         let said = refused(&home, &words(&format!("profile {url} --workload {file} --rate 5 {flag}")));
         assert!(said.contains("cannot be used with") && said.contains(words(flag)[0]), "{said}");

@@ -1,6 +1,7 @@
 //! Passwords: no command shows or keeps one, wherever it was given.
 
-use crate::cli::{borrowed, command};
+use crate::cli::{Running, borrowed, command, eventually};
+use crate::guard::server::signal;
 use crate::sandbox::{Home, done};
 use serde_json::json;
 use std::fs;
@@ -33,16 +34,19 @@ fn commands(words: &[String], found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// What a command says, which ends by one of these codes and has no password in it.
-fn silent(home: &Path, words: &[&str], codes: &[i32]) -> Output {
+/// A command ends by one of these codes, and there is no password in what it says.
+fn silent(home: &Path, words: &[&str], codes: &[i32]) {
     let output = command(home, words).current_dir(home).output().expect("it runs");
+    check(words, &output, codes);
+}
+
+fn check(words: &[&str], output: &Output, codes: &[i32]) {
     let said = [&output.stdout[..], &output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     for part in [MARK, "Pa55 ", "Mark@"] {
         assert!(!said.contains(part), "{words:?}: {said}");
     }
     assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{words:?}: {output:?}");
-    output
 }
 
 /// No file below has a password in it.
@@ -83,47 +87,52 @@ fn a_wrong_url_is_an_error_of_every_command_by_exit_code_2_and_without_its_passw
     search(home);
 }
 
-/// Every command that takes a URL, with the flags that it needs besides.
+/// Every command that takes a URL, with the flags that it needs besides, in the order of a day's work; DATA is for data sets.
 const TAKERS: [&str; 14] = [
-    "workload from URL",
-    "profile URL --workload w.toml --rate 5",
-    "profile --workload URL",
-    "load URL --rate 5 --workload w.toml",
+    "data fill DATA --ebs 1 --items 100",
+    "data check DATA",
     "explain URL --workload w.toml",
-    "data fill URL",
-    "data check URL",
+    "load URL --rate 20 --duration 1s --warm-up 0s --workload w.toml",
+    "profile URL --workload w.toml --rate 20 --repeats 1 --duration 1s --warm-up 0s --json",
+    "workload from URL",
     "relayout URL --dry-run",
     "cdr load URL calls --layout calls.toml --table calls",
     "cdr audit URL calls --layout calls.toml --table calls",
-    "cdr dispatch URL --table calls --by start",
     "cdr export URL --table calls --into export",
-    "cdr retire URL --table calls --keep 90d",
+    "cdr dispatch URL --table calls --by start",
     "cdr watch incoming URL --layout calls.toml --table calls --by start --once --wait 1s",
+    "cdr retire URL --table calls --keep 90d",
+    "profile --workload URL",
 ];
 
 fn words<'a>(line: &'a str, url: &'a str) -> Vec<&'a str> {
-    line.split(' ').map(|word| if word == "URL" { url } else { word }).collect()
+    line.split(' ').map(|word| if ["URL", "DATA"].contains(&word) { url } else { word }).collect()
 }
 
 /// An account whose password is the mark, the files that commands ask for, and the address of the server.
 fn prepared(server: &Home) -> String {
     let (home, mut control) = (server.path(), server.control(None));
     for sql in [
+        "CREATE DATABASE tpcw",
         "CREATE DATABASE shop",
-        "CREATE TABLE shop.item (id INT PRIMARY KEY)",
-        "INSERT INTO shop.item VALUES (1)",
+        "USE shop",
+        "CREATE TABLE item (id INT PRIMARY KEY)",
+        "INSERT INTO item VALUES (1)",
         "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'Pa55Mark'",
         "GRANT ALL ON *.* TO app@'127.0.0.1'",
         "CREATE USER other@'127.0.0.1' IDENTIFIED BY 'x'",
     ] {
         control.exec(sql).expect(sql);
     }
-    let calls = home.join("calls").display().to_string();
-    done(home, &["cdr", "generate", &calls, "--records", "10"]);
-    fs::write(home.join("calls.toml"), done(home, &["cdr", "generate", "--print-layout"])).expect("a layout");
     fs::create_dir(home.join("incoming")).expect("a folder");
+    for name in ["calls", "incoming/more"] {
+        done(home, &["cdr", "generate", &server.file(name), "--records", "10"]);
+    }
+    fs::write(home.join("calls.toml"), done(home, &["cdr", "generate", "--print-layout"])).expect("a layout");
     let workload = "name = 'one'\n[[statement]]\nname = 'one'\nsql = 'SELECT id FROM item WHERE id = 1'\n";
     fs::write(home.join("w.toml"), workload).expect("a workload");
+    // What the server was asked, for `workload from`.
+    control.query_value("SELECT id FROM item WHERE id = 1").expect("an answer");
     format!("127.0.0.1:{}", control.query_value("SELECT @@port").expect("an answer").expect("a port"))
 }
 
@@ -148,9 +157,35 @@ fn files_tell_nothing(home: &Path, right: &str) {
     fs::remove_file(home.join("f.toml")).expect("a file");
 }
 
+/// A guard that asks its server for a second; what it says and decides is kept in files.
+fn guard_keeps_nothing(home: &Path, address: &str, right: &str) {
+    let (journal, config, said) = (home.join("journal"), home.join("f.toml"), home.join("said"));
+    let text = format!("[control]\nmonitor = {}\njournal = {}\n", json!(right), json!(journal));
+    fs::write(&config, text).expect("a file");
+    let line = format!("guard --listen 127.0.0.1:0 --backend {address} --config f.toml");
+    let said = fs::File::create(said).expect("a file");
+    let mut guard = command(home, &words(&line, ""));
+    guard.current_dir(home).stdout(said.try_clone().expect("the same")).stderr(said);
+    let mut guard = Running(guard.spawn().expect("it starts"));
+    let ticks = || fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+    eventually("ten ticks", || ticks() >= 10);
+    signal("-TERM", guard.0.id() as i32);
+    guard.0.wait().expect("an end");
+    fs::remove_file(config).expect("a file");
+}
+
+/// A job on the server, whose password is in the environment, beside one that does nothing.
+fn interference_tells_nothing(home: &Path, address: &str) {
+    let line = format!(
+        "-q interfere --at host --server db=mysql://app@{address} --scratch scratch --jobs idle --jobs read --repeats 1 --seconds 1 --rows 1000"
+    );
+    let mut study = command(home, &words(&line, ""));
+    check(&[&line], &study.env("EVENKEEL_PASSWORD", MARK).output().expect("it runs"), &[0]);
+}
+
 #[test]
 fn no_password_is_shown_or_kept_whatever_takes_it() {
-    let server = Home::up(&[]);
+    let server = Home::up(&["--set", "performance_schema=ON"]);
     let home = server.path();
     let address = prepared(&server);
     let (right, denied) =
@@ -166,15 +201,17 @@ fn no_password_is_shown_or_kept_whatever_takes_it() {
         silent(home, &["study", "variation", &server, &server, "--quick"], &[1, 2]);
     }
     files_tell_nothing(home, &right);
-    // And where it is right: what is measured, kept and shown.
-    silent(home, &words("relayout URL --dry-run", &right), &[0]);
-    silent(home, &words("explain URL --workload w.toml", &right), &[0, 1]);
-    silent(home, &words("load URL --rate 20 --duration 1s --warm-up 0s --workload w.toml", &right), &[0, 3]);
-    let profile = "profile URL --workload w.toml --rate 20 --repeats 1 --duration 1s --warm-up 0s --json";
-    silent(home, &words(profile, &right), &[0, 3]);
+    // And where it is right: what is done, kept and shown. The last one takes no URL there.
+    let data = right.replace("/shop", "/tpcw");
+    for line in &TAKERS[..TAKERS.len() - 1] {
+        let url = if line.contains("DATA") { &data } else { &right };
+        silent(home, &words(line, url), &[0, 3]);
+    }
+    guard_keeps_nothing(home, &address, &right);
     for line in ["report last", "export last --format json", "runs last", "runs last --json", "runs"] {
         silent(home, &words(line, ""), &[0]);
     }
+    interference_tells_nothing(home, &address);
     done(home, &["sandbox", "down", "a"]);
     // The server's own tables are its business.
     fs::remove_dir_all(home.join("sandboxes")).expect("it is down");

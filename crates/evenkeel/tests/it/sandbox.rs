@@ -95,6 +95,15 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
     assert_eq!(checksum(&done(home.path(), &fill)), checksum(&first));
     let differs = refused(home.path(), &["sandbox", "up", "a", "--set", "max_connections=60"]);
     assert!(differs.contains("50 instead of 60") && differs.contains("sandbox down"), "{differs}");
+    // No flag is ignored, and nothing is proposed that would not help: here while it runs, below of a stopped one.
+    let copy_is_refused = || {
+        let copy = refused(home.path(), &["sandbox", "up", "a", "--copy-of", "b"]);
+        assert!(
+            copy.contains("--copy-of b would not change it") && copy.contains("sandbox clean a"),
+            "{copy}"
+        );
+    };
+    copy_is_refused();
     done(home.path(), &["sandbox", "down", "a"]);
     let stopped = refused(home.path(), &["load", "sandbox:a", "--rate", "1"]);
     assert!(stopped.contains("hint: start it: evenkeel sandbox up a\n"), "{stopped}");
@@ -107,9 +116,7 @@ fn a_sandbox_says_what_it_holds_and_is_used_again_only_as_it_is() {
         "{held}"
     );
     std::fs::remove_file(note).expect("a note");
-    // No flag is ignored, and nothing is proposed that would not help.
-    let copy = refused(home.path(), &["sandbox", "up", "a", "--copy-of", "b"]);
-    assert!(copy.contains("--copy-of b would not change it") && copy.contains("sandbox clean a"), "{copy}");
+    copy_is_refused();
     let rows = refused(home.path(), &["sandbox", "up", "c", "--items", "100"]);
     assert!(rows.contains("--ebs"), "{rows}");
     let clean = refused(home.path(), &["sandbox", "clean", "nobody"]);

@@ -230,6 +230,18 @@ fn reset(place: &mut Place) {
     let data = ["--workload", "tpcw.write", "--ebs", "1", "--items", "100"];
     let runs = place.study(&[&data[..], &program].concat());
     assert_eq!(runs.len(), 2);
+    // Both runs number their lines on from the orders of the data set, and the second one finds none of the first one's.
+    let home = place.scene.home();
+    let folders = fs::read_dir(home.join("sandboxes")).expect("sandboxes").flatten();
+    let mut names = folders.map(|folder| folder.file_name().to_string_lossy().into_owned());
+    let name = names.find(|name| name.starts_with("tpcw-1-100-")).expect("its sandbox");
+    place.done(&["sandbox", "up", &name]);
+    let counts = "SELECT SUM(ol_o_id = 1 + orders), SUM(ol_o_id > 1 + orders) FROM tpcw.order_line, \
+                  (SELECT MAX(o_id) AS orders FROM tpcw.orders) AS seed";
+    let (_, counts) = asked(home, &["sandbox", "shell", &name, "--", "-Ne", counts]);
+    place.done(&["sandbox", "down", &name]);
+    let written: Vec<u64> = counts.split_whitespace().filter_map(|count| count.parse().ok()).collect();
+    assert!(matches!(written[..], [0, second] if second > 0), "of the first and second run: {counts}");
 }
 
 /// A study and its copy, whatever this machine did to the generator: the same, and worse where each run of the copy takes twice as long.
@@ -249,18 +261,31 @@ fn compare(place: &mut Place) {
     assert!(code == Some(1) && said.starts_with("worse"), "{said}");
 }
 
-/// By each plugin that the server has for passwords, with the server's own client.
+/// By each plugin that the server has or can load for passwords, with the server's own client; those that it lacks are named.
 fn guard(place: &mut Place) {
     let backend = place.address().parse().expect("an address");
     let guard =
         Guard::start(Plan::new("127.0.0.1:0".parse().expect("an address"), backend)).expect("a guard");
     let port = guard.ports()[0].to_string();
+    let version = place.value("SELECT VERSION()");
+    let wanted = match version.split('.').next() {
+        _ if !version.contains("MariaDB") => &["caching_sha2_password", "sha256_password"][..],
+        Some("10") => &["mysql_native_password", "ed25519"],
+        _ => &["mysql_native_password", "ed25519", "parsec"],
+    };
+    for plugin in wanted.iter().filter(|plugin| !plugin.contains("password")) {
+        let _ = place.scene.control.exec(&format!("INSTALL SONAME 'auth_{plugin}'"));
+    }
     let sql = "SELECT GROUP_CONCAT(PLUGIN_NAME) FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_NAME IN \
                ('mysql_native_password', 'caching_sha2_password', 'sha256_password', 'ed25519', 'parsec')";
     let plugins = place.value(sql);
-    let is_mysql = !place.value("SELECT VERSION()").contains("MariaDB");
-    let usual = if is_mysql { "caching_sha2_password" } else { "mysql_native_password" };
-    assert!(plugins.contains(usual), "{plugins}");
+    let is_mysql = !version.contains("MariaDB");
+    assert!(plugins.contains(wanted[0]), "{plugins}");
+    let lacks = |plugin: &&str| plugins.split(',').all(|own| own != *plugin);
+    let missing: Vec<&str> = wanted.iter().copied().filter(lacks).collect();
+    if !missing.is_empty() {
+        left_out(format!("{version} has no plugin to log in by {}", missing.join(" and ")));
+    }
     for plugin in plugins.split(',') {
         let how = if is_mysql { "WITH" } else { "VIA" };
         let proof = if is_mysql { "BY 'secret'" } else { "USING PASSWORD('secret')" };

@@ -267,4 +267,16 @@ fn explain_leaves_nothing_behind_and_says_what_it_did_not_execute() {
 
     let text = done(&server.file("home"), &explain);
     assert!(text.contains("not measured: it has SLEEP(), which waits"), "{text}");
+    names_what_makes_a_slow_log(&server);
+}
+
+/// Where there are no digests and no slow log, both lines that make one; where they were followed, the log.
+fn names_what_makes_a_slow_log(server: &Server) {
+    let from = || refused(&server.file("home"), &["workload", "from", &server.url()]);
+    let (said, lines) = (from(), ["SET GLOBAL slow_query_log = 1;", "SET GLOBAL long_query_time = 0;"]);
+    assert!(said.contains("performance_schema is off"), "{said}");
+    assert!(said.contains(&format!("\n    {}\n    {}\n", lines[0], lines[1])), "{said}");
+    server.sql(&lines.concat());
+    let (said, log) = (from(), server.sql("SELECT CONCAT(@@datadir, @@slow_query_log_file)"));
+    assert!(said.contains(&format!("evenkeel workload from {log} > shop.toml")), "{said}");
 }

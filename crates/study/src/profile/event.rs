@@ -252,9 +252,9 @@ impl StudyError {
                     .into()
             }
             Self::Reset { .. } => "try the command by hand".into(),
-            Self::Explain(ExplainError::Refused(_)) => {
-                "fix the statement, or GRANT the account what it lacks; `evenkeel explain` shows all that the server refuses".into()
-            }
+            Self::Explain(error @ ExplainError::Refused(_)) => error.hint().unwrap_or(
+                "fix the statement, or GRANT the account what it lacks; `evenkeel explain` shows all that the server refuses",
+            ).into(),
             Self::Slower { .. } => {
                 "look for what has changed (an index, other load, a limit); then start a new study, or resume when the server is as it was".into()
             }
