@@ -173,7 +173,9 @@ impl TargetError {
                 "check user and password (URL, EVENKEEL_PASSWORD or ?defaults-file=) and the account's host"
             }
             Self::Plugin { .. } => "use an account with another authentication plugin",
-            Self::DatabaseDenied { .. } => "check the name of the database (SHOW DATABASES), or GRANT the account its privileges on it",
+            Self::DatabaseDenied { .. } => {
+                "check the name of the database (SHOW DATABASES), or GRANT the account its privileges on it"
+            }
             Self::NoDatabase { .. } => {
                 "create the database, or correct its name in the target; SHOW DATABASES lists what this account sees"
             }
