@@ -15,7 +15,7 @@ mod sizing;
 
 use crate::caveat::threshold::RUNS_MIN;
 use crate::statistics::{CONFIDENCE, Sample, halved, student_quantile};
-pub use model::{Ends, Figure, Measured};
+pub use model::{Ends, Measured, Statistic};
 pub use sizing::{LeftOut, Prediction, SizeError, Sizing};
 
 /// Largest number of servers in an answer.
@@ -54,10 +54,10 @@ pub struct Needed {
 }
 
 impl Answer {
-    pub fn of(&self, figure: Figure) -> &Prediction {
+    pub fn of(&self, figure: Statistic) -> &Prediction {
         match figure {
-            Figure::Mean => &self.mean,
-            Figure::P95 => &self.p95,
+            Statistic::Mean => &self.mean,
+            Statistic::P95 => &self.p95,
         }
     }
 }
@@ -67,9 +67,9 @@ pub const ERROR_MUCH: f64 = 1.0;
 
 impl Server {
     /// The rate that the others predict wrongly by more than [`ERROR_MUCH`], with the figure that is off.
-    pub fn misfit(&self) -> Option<(Figure, Measured)> {
-        let of = |figure: Figure, sizing: &Sizing| Some((figure, sizing.worst(ERROR_MUCH)?.measured));
-        of(Figure::P95, &self.p95).or_else(|| of(Figure::Mean, &self.mean))
+    pub fn misfit(&self) -> Option<(Statistic, Measured)> {
+        let of = |figure: Statistic, sizing: &Sizing| Some((figure, sizing.worst(ERROR_MUCH)?.measured));
+        of(Statistic::P95, &self.p95).or_else(|| of(Statistic::Mean, &self.mean))
     }
 
     pub fn at(&self, rate: f64) -> Result<Answer, SizeError> {
@@ -80,7 +80,7 @@ impl Server {
 
     /// The fewest servers that share a load so that the upper end of what each may take is within the objective, in seconds; without one, so
     /// that each stays within the rates that were measured. Shares of Poisson arrivals are Poisson arrivals.
-    pub fn needed(&self, rate: f64, objective: Option<(Figure, f64)>) -> Result<Needed, SizeError> {
+    pub fn needed(&self, rate: f64, objective: Option<(Statistic, f64)>) -> Result<Needed, SizeError> {
         let least = if objective.is_some() { self.mean.range().0 } else { self.certain() };
         let most = (rate / least / 1.000_1).ceil().max(1.0);
         if !(rate > 0.0 && most <= SERVERS_MAX) {
@@ -137,7 +137,7 @@ impl Server {
 
     /// The highest rate of one server that meets the objective, from the top of what the profile says anything of; `None` where not even
     /// the lowest measured rate does for certain.
-    pub fn highest(&self, (figure, wanted): (Figure, f64)) -> Option<f64> {
+    pub fn highest(&self, (figure, wanted): (Statistic, f64)) -> Option<f64> {
         let lowest = self.mean.range().0;
         let fits = |rate: f64| self.at(rate).is_ok_and(|each| each.of(figure).high <= wanted);
         let (mut fitting, mut beyond) = (self.most().min(NEAR * self.mean.range().1), f64::INFINITY);
@@ -148,7 +148,7 @@ impl Server {
         Some(if beyond.is_finite() { halved(fitting, beyond, fits) } else { fitting })
     }
 
-    fn out_of_reach(&self, rate: f64, figure: Figure, objective: f64) -> SizeError {
+    fn out_of_reach(&self, rate: f64, figure: Statistic, objective: f64) -> SizeError {
         let least = self.at(rate).map(|least| least.of(figure).high);
         match least {
             Ok(least) => SizeError::OutOfReach { objective, least, rate: self.mean.range().0 },
@@ -196,13 +196,13 @@ mod tests {
     }
 
     fn sizing(rates: &[f64], ends: Ends) -> Sizing {
-        Sizing::of(&mm1(rates, 1.0), ends, Figure::Mean).unwrap()
+        Sizing::of(&mm1(rates, 1.0), ends, Statistic::Mean).unwrap()
     }
 
     fn server() -> Server {
         Server {
             mean: sizing(&RATES, ENDS),
-            p95: Sizing::of(&mm1(&RATES, 3.0), ENDS, Figure::P95).unwrap(),
+            p95: Sizing::of(&mm1(&RATES, 3.0), ENDS, Statistic::P95).unwrap(),
             busy: RATES.iter().map(|rate| (*rate, 0.004 * rate)).collect(),
         }
     }
@@ -240,14 +240,14 @@ mod tests {
         assert_eq!(left.len(), 4);
         assert!(left[1..3].iter().all(|one| one.error().unwrap().abs() < 0.15), "{left:?}");
         let point = &mm1(&RATES, 1.0)[..1];
-        assert!(Sizing::of(point, ENDS, Figure::Mean).unwrap().left_out().is_empty());
+        assert!(Sizing::of(point, ENDS, Statistic::Mean).unwrap().left_out().is_empty());
     }
 
     #[test]
     fn a_profile_without_a_response_has_no_model() {
         let broken = Measured { responses: vec![f64::NAN], ..mm1(&[60.0], 1.0)[0].clone() };
         for points in [&[][..], &[broken]] {
-            assert_eq!(Sizing::of(points, ENDS, Figure::Mean), Err(SizeError::NothingSettled));
+            assert_eq!(Sizing::of(points, ENDS, Statistic::Mean), Err(SizeError::NothingSettled));
         }
     }
 
@@ -270,13 +270,13 @@ mod tests {
     #[test]
     fn as_many_servers_as_keep_the_upper_end_within_the_objective() {
         let server = server();
-        let needed = server.needed(400.0, Some((Figure::P95, 0.03))).unwrap();
+        let needed = server.needed(400.0, Some((Statistic::P95, 0.03))).unwrap();
         assert!((3..=4).contains(&needed.servers) && needed.each.p95.high <= 0.03, "{needed:?}");
         let fewer = server.at(400.0 / (needed.servers as f64 - 1.0));
         assert!(fewer.is_err() || fewer.unwrap().p95.high > 0.03);
         let within = server.needed(900.0, None).unwrap();
         assert!(within.by_range && within.servers == 5, "{within:?}");
-        let error = server.needed(400.0, Some((Figure::Mean, 0.001))).unwrap_err();
+        let error = server.needed(400.0, Some((Statistic::Mean, 0.001))).unwrap_err();
         assert!(matches!(error, SizeError::OutOfReach { rate: 50.0, .. }), "{error}");
         for rate in [1e9, f64::NAN, 0.0] {
             assert!(matches!(server.needed(rate, None), Err(SizeError::NotARate(_))), "{rate}");

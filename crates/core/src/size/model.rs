@@ -21,12 +21,19 @@ const DRIFT: f64 = 0.08;
 const ELASTICITY_MOST: f64 = 20.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
+pub enum Statistic {
     Mean,
     P95,
 }
 
-impl Figure {
+impl Statistic {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::P95 => "p95",
+        }
+    }
+
     /// How much more it varies by chance than the mean: of exponential times twice as much.
     fn chance(self) -> f64 {
         match self {
@@ -99,7 +106,7 @@ impl Drawn {
 
     /// Variance of the logarithm between runs of so many seconds: by their speed, and by chance as of M/M/1, whose mean backlog has the
     /// asymptotic variance `2 (1 + u) / (u (1 - u)^2 C)` of its square for each second (Whitt, Management Science 35 (1989) 1341).
-    fn between(&self, rate: f64, seconds: f64, figure: Figure) -> f64 {
+    fn between(&self, rate: f64, seconds: f64, figure: Statistic) -> f64 {
         let [capacity, _, speed, _] = self.at;
         let used = (rate / capacity).min(0.999);
         let chance = 2.0 * (1.0 + used) / (used * (1.0 - used).powi(2) * capacity * seconds);
@@ -113,7 +120,7 @@ impl Drawn {
     }
 
     /// Mean and variance of the logarithm of the response that a later run gives; `None` where the server does not carry the rate.
-    pub(super) fn run(&self, fit: &Fit, rate: f64, seconds: f64, figure: Figure) -> Option<(f64, f64)> {
+    pub(super) fn run(&self, fit: &Fit, rate: f64, seconds: f64, figure: Statistic) -> Option<(f64, f64)> {
         let (mean, error) = fit.at(self.at[3], rate);
         let later = (self.drift * self.elasticity(rate)).powi(2);
         let mean = mean + self.rise(rate);
@@ -121,7 +128,7 @@ impl Drawn {
     }
 
     /// The level and the errors of the model that these parameters leave to the points; `None` where a point is beyond the capacity.
-    pub(super) fn fit(&self, points: &[Measured], figure: Figure) -> Option<Fit> {
+    pub(super) fn fit(&self, points: &[Measured], figure: Statistic) -> Option<Fit> {
         let off = points.iter().map(|point| point.level() - self.rise(point.rate));
         let noise = points
             .iter()
@@ -130,7 +137,7 @@ impl Drawn {
     }
 
     /// Log posterior.
-    fn judge(&self, points: &[Measured], ends: &Ends, figure: Figure) -> f64 {
+    fn judge(&self, points: &[Measured], ends: &Ends, figure: Statistic) -> f64 {
         let mut found = ends.prior(self.at[0], points.last().map_or(0.0, |point| point.rate));
         for (value, (median, by)) in self.at[1..].iter().zip(PRIORS) {
             found -= 0.5 * ((value / median).ln() / by).powi(2);
@@ -146,7 +153,7 @@ impl Drawn {
 }
 
 /// Draws from what the points, by rising rate, and the ends allow.
-pub(super) fn draws(points: &[Measured], ends: &Ends, figure: Figure) -> Vec<Drawn> {
+pub(super) fn draws(points: &[Measured], ends: &Ends, figure: Statistic) -> Vec<Drawn> {
     let highest = points.last().map_or(1.0, |point| point.rate);
     let known = [ends.at_least, ends.full_at, ends.at_most].into_iter().flatten();
     let begin = known.fold(1.2 * highest, f64::max);

@@ -1,4 +1,4 @@
-use super::model::{Drawn, Ends, Figure, Fit, Measured, draws};
+use super::model::{Drawn, Ends, Fit, Measured, Statistic, draws};
 use crate::statistics::{CONFIDENCE, halved, normal_tail};
 use std::fmt;
 use std::sync::OnceLock;
@@ -56,14 +56,14 @@ impl LeftOut {
 pub struct Sizing {
     points: Vec<Measured>,
     ends: Ends,
-    figure: Figure,
+    figure: Statistic,
     drawn: Vec<(Drawn, Fit)>,
     /// Made when it is first asked for: it takes a model for each rate.
     left_out: OnceLock<Vec<LeftOut>>,
 }
 
 impl Sizing {
-    pub fn of(points: &[Measured], ends: Ends, figure: Figure) -> Result<Self, SizeError> {
+    pub fn of(points: &[Measured], ends: Ends, figure: Statistic) -> Result<Self, SizeError> {
         let mut points: Vec<Measured> = points.iter().filter(|point| point.is_something()).cloned().collect();
         points.sort_by(|one, other| one.rate.total_cmp(&other.rate));
         if points.is_empty() {

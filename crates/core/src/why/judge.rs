@@ -1,6 +1,6 @@
 use super::timed::{Reads, Scale, disk, layout, network};
 use super::verdict::{
-    Compared, Facts, Figure, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
+    Clue, Compared, Facts, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
     STOLEN_MIN, Seen, Suspect, Unit, Verdict, Why, gap_of, units,
 };
 use super::{number, with_interval};
@@ -219,7 +219,7 @@ impl Case<'_> {
             || "the rows that a request touches were not counted".to_owned(),
             |rows| format!("a request to {} touches {} rows more", self.scale.slow, with_interval(&rows, "")),
         );
-        let figure = rows.map(|rows| Figure::of("rows_more", &rows));
+        let figure = rows.map(|rows| Clue::of("rows_more", &rows));
         let odd = match (is_other, has_more) {
             (true, false) if ruling == Ruling::Undecided && rows.is_some() => {
                 " Whether the other plan takes more is not known."
@@ -248,7 +248,7 @@ impl Case<'_> {
             with_interval(&more, " ms"),
             with_interval(&self.scale.gap, " ms")
         );
-        let figure = Some(Figure::of("cpu_wait_ms", &more));
+        let figure = Some(Clue::of("cpu_wait_ms", &more));
         Some(Verdict { suspect: Suspect::Neighbours, ruling, evidence, figure })
     }
 
@@ -284,7 +284,7 @@ impl Case<'_> {
         } else if ruling == Ruling::Undecided {
             evidence.push_str(&format!(" A cause needs {} points at least.", number(least)));
         }
-        Verdict { suspect, ruling, evidence, figure: Some(Figure::of("points_more", &more)) }
+        Verdict { suspect, ruling, evidence, figure: Some(Clue::of("points_more", &more)) }
     }
 }
 

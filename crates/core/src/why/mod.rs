@@ -14,7 +14,7 @@ mod verdict;
 use crate::statistics::{CONFIDENCE, fisher_quantile};
 use crate::variance::{Component, Components, Level, Observation as Run, Position};
 pub use verdict::{
-    Compared, Facts, Figure, Gap, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
+    Clue, Compared, Facts, Gap, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
     STOLEN_MIN, Seen, Suspect, Verdict, Why,
 };
 
@@ -58,7 +58,7 @@ fn told(start: &Component, run: &Component, sides: f64, tau_ms: f64) -> Verdict 
         number(tau_ms),
         number(value)
     );
-    let figure = Some(Figure { name: "start_share_percent", value, interval: Some((low, high)) });
+    let figure = Some(Clue { name: "start_share_percent", value, interval: Some((low, high)) });
     Verdict { suspect: Suspect::Start, ruling, evidence, figure }
 }
 

@@ -1,4 +1,4 @@
-use super::verdict::{Figure, Gap, Observation, Ruling, Suspect, Unit, Verdict, gap_of};
+use super::verdict::{Clue, Gap, Observation, Ruling, Suspect, Unit, Verdict, gap_of};
 use super::{number, with_interval};
 use crate::reads::mixed;
 use crate::statistics::Sample;
@@ -191,7 +191,7 @@ fn verdict(
     let Some(part) = part else {
         return Verdict::undecided(suspect, format!("Not known: {missing}."));
     };
-    let figure = Figure::of(name, &part);
+    let figure = Clue::of(name, &part);
     let ruling = scale.weigh(&part);
     let evidence = match ruling {
         Ruling::Undecided if scale.differs => {

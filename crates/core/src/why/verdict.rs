@@ -66,7 +66,7 @@ pub struct Verdict {
     pub suspect: Suspect,
     pub ruling: Ruling,
     pub evidence: String,
-    pub figure: Option<Figure>,
+    pub figure: Option<Clue>,
 }
 
 impl Verdict {
@@ -81,13 +81,13 @@ impl Verdict {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct Clue {
     pub name: &'static str,
     pub value: f64,
     pub interval: Option<(f64, f64)>,
 }
 
-impl Figure {
+impl Clue {
     pub(super) fn of(name: &'static str, gap: &Gap) -> Self {
         Self { name, value: gap.mean, interval: Some((gap.low, gap.high)) }
     }

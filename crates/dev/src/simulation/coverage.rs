@@ -13,7 +13,7 @@ use evenkeel_core::arrivals::RateError;
 use evenkeel_core::random::Seed;
 use evenkeel_core::statistics::CONFIDENCE;
 use evenkeel_core::statistics::normal_quantile;
-use evenkeel_core::statistics::pooled::{Bounds, Figure, Pooled, Run, length, relaxation_by};
+use evenkeel_core::statistics::pooled::{Bounds, Overall, Pooled, Run, length, relaxation_by};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoveragePlan {
@@ -38,7 +38,7 @@ pub struct Try {
     pub repeats: usize,
     pub seconds: f64,
     /// Figures, relative to the truth: 1 is right.
-    pub figures: [Option<Figure>; 3],
+    pub figures: [Option<Overall>; 3],
 }
 
 impl CoveragePlan {
@@ -77,7 +77,7 @@ impl CoveragePlan {
         let runs = &runs[..self.repeats[repeats]];
         let pooled = Pooled::of(runs, Some(memory));
         let pooled = pooled.as_ref();
-        let relative = |figure: Option<Figure>, truth: f64| figure.map(|figure| figure.scaled(1.0 / truth));
+        let relative = |figure: Option<Overall>, truth: f64| figure.map(|figure| figure.scaled(1.0 / truth));
         Try {
             load,
             repeats,

@@ -8,7 +8,7 @@ use crate::study::comparison;
 use crate::study::stored;
 use anyhow::{Result, anyhow};
 use evenkeel_core::experiment::{Margin, Verdict};
-use evenkeel_study::compare::{self, Figure, Side};
+use evenkeel_study::compare::{self, Criterion, Side};
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::store::StudyFolder;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub struct Args {
     pub second: String,
     /// What the verdict is about: throughput, response, p95 or cpu [default: the first of throughput, response and cpu that both studies have]
     #[arg(long, value_name = "FIGURE", value_parser = figure)]
-    pub of: Option<Figure>,
+    pub of: Option<Criterion>,
     /// Largest difference at which two figures count as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
     pub margin: Margin,
@@ -53,8 +53,8 @@ pub struct Args {
     pub json: bool,
 }
 
-fn figure(text: &str) -> Result<Figure, String> {
-    Figure::from_name(text).ok_or_else(|| "throughput, response, p95 and cpu can be compared".to_owned())
+fn figure(text: &str) -> Result<Criterion, String> {
+    Criterion::from_name(text).ok_or_else(|| "throughput, response, p95 and cpu can be compared".to_owned())
 }
 
 fn margin(text: &str) -> Result<Margin, String> {

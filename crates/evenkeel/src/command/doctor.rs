@@ -148,7 +148,7 @@ const PROBES: [Probe; 12] = [
 
 /// What trying a thing came to.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Finding {
+pub struct Check {
     name: &'static str,
     state: State,
     seen: String,
@@ -158,18 +158,18 @@ pub struct Finding {
 }
 
 /// Tries everything; takes some five seconds and leaves nothing behind.
-fn examine() -> Vec<Finding> {
+fn examine() -> Vec<Check> {
     let found = |&Probe { name, seen, lost, remedy }: &Probe| match seen() {
-        Ok(seen) => Finding { name, state: OK, seen, lost: "", remedy: "" },
-        Err((state, seen)) => Finding { name, state, seen, lost, remedy },
+        Ok(seen) => Check { name, state: OK, seen, lost: "", remedy: "" },
+        Err((state, seen)) => Check { name, state, seen, lost, remedy },
     };
     PROBES.iter().map(found).collect()
 }
 
 /// A line for each finding.
-fn text(findings: &[Finding]) -> String {
+fn text(findings: &[Check]) -> String {
     let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
-    let line = |Finding { name, state, seen, lost, remedy }: &Finding| match *state {
+    let line = |Check { name, state, seen, lost, remedy }: &Check| match *state {
         OK => format!("{state:<7}  {name:<width$}  {seen}\n"),
         _ => format!("{state:<7}  {name:<width$}  {seen}: {lost}; {remedy}\n"),
     };

@@ -9,7 +9,7 @@ use crate::study::stored;
 use crate::{format, out};
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::digits::floor;
-use evenkeel_core::size::{Figure, Needed, SizeError, Sizing};
+use evenkeel_core::size::{Needed, SizeError, Sizing, Statistic};
 use evenkeel_study::published::kind as published_kind;
 use evenkeel_study::size::{Sized, join, sized};
 use evenkeel_study::store::StudyFolder;
@@ -52,7 +52,7 @@ pub struct Args {
     pub rate: Option<Rate>,
     /// Longest response time allowed: p95=TIME or mean=TIME, as p95=100ms; without a figure it is p95
     #[arg(long, value_name = "FIGURE=TIME", value_parser = objective)]
-    pub objective: Option<(Figure, f64)>,
+    pub objective: Option<(Statistic, f64)>,
     /// Number of servers, instead of as many as are needed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub servers: Option<u32>,
@@ -122,11 +122,11 @@ fn wanted(all: &[Sized], args: &Args) -> Result<f64> {
     })
 }
 
-fn objective(text: &str) -> Result<(Figure, f64), String> {
+fn objective(text: &str) -> Result<(Statistic, f64), String> {
     let (figure, time) = text.split_once('=').unwrap_or(("p95", text));
     let figure = match figure {
-        "p95" => Figure::P95,
-        "mean" => Figure::Mean,
+        "p95" => Statistic::P95,
+        "mean" => Statistic::Mean,
         _ => return Err(format!("{figure} is neither p95 nor mean")),
     };
     let time = units::positive(time, "--objective").map_err(|error| format!("{error:#}"))?;
@@ -312,9 +312,9 @@ mod tests {
 
     #[test]
     fn only_what_can_be_asked_is_taken() {
-        assert_eq!(objective("p95=100ms"), Ok((Figure::P95, 0.1)));
-        assert_eq!(objective("mean=2s"), Ok((Figure::Mean, 2.0)));
-        assert_eq!(objective("20ms"), Ok((Figure::P95, 0.02)));
+        assert_eq!(objective("p95=100ms"), Ok((Statistic::P95, 0.1)));
+        assert_eq!(objective("mean=2s"), Ok((Statistic::Mean, 2.0)));
+        assert_eq!(objective("20ms"), Ok((Statistic::P95, 0.02)));
         assert_eq!(cost("0.12/h"), Ok(0.12));
         assert!(matches!(rate("400"), Ok(Rate::PerSecond(400.0))));
         assert!(matches!(rate("60%"), Ok(Rate::Share(60.0))));

@@ -7,12 +7,13 @@ use super::costs::CostTables;
 use super::fields::{load, parse};
 use super::types::{At, Size};
 use crate::view::log::Form;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use evenkeel_bus::slot::SLOTS_MAX;
 use evenkeel_core::Nanos;
 use evenkeel_core::share::Law;
 use evenkeel_core::share::law::{Parameters, Settings};
 use evenkeel_guard::proxy::Address;
+use evenkeel_share::{Access, group_id};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -184,6 +185,21 @@ impl ShareConfig {
         self.window.check()?;
         self.costs.costs()?;
         self.window.law().map(drop)
+    }
+}
+
+impl ShareConfig {
+    /// Mode and group of the sockets of a disk or, without one, of the host; by default as the umask has it. What a disk does not
+    /// say is as its host says.
+    ///
+    /// # Errors
+    /// There is no such group.
+    pub fn access(&self, disk: Option<&DiskConfig>) -> Result<Access> {
+        let mode = disk.and_then(|disk| disk.socket_mode).or(self.socket_mode);
+        let group = disk.and_then(|disk| disk.socket_group.as_ref()).or(self.socket_group.as_ref());
+        let number =
+            |name: &String| group_id(name).with_context(|| format!("the group of a socket, {name:?}"));
+        Ok(Access { mode: mode.map(|mode| mode.0), group: group.map(number).transpose()? })
     }
 }
 

@@ -6,7 +6,7 @@ use super::types::{At, FromToml, one_of};
 use super::units;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use evenkeel_core::experiment::Margin;
-use evenkeel_study::compare::Figure;
+use evenkeel_study::compare::Criterion;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::{Table, Value};
@@ -33,7 +33,7 @@ pub struct StudyFile {
     /// What it asks, in words.
     pub question: String,
     /// What is compared.
-    pub compare: Figure,
+    pub compare: Criterion,
     /// Within it, levels count as the same.
     pub margin: Margin,
     /// Every combination of levels, one of each factor; the first level of a factor is what the others are held against.
@@ -56,7 +56,7 @@ pub struct Combination {
 }
 
 types! {
-    "a text": Figure = |value| Some(one_of(value.as_str()?, &Figure::ALL.map(|figure| (figure.word(), figure))));
+    "a text": Criterion = |value| Some(one_of(value.as_str()?, &Criterion::ALL.map(|figure| (figure.word(), figure))));
     "a percentage, as \"5%\"": Margin = |value| value.as_str().map(units::margin);
 }
 
@@ -89,7 +89,7 @@ impl FromToml for StudyFile {
         let words = format!("is that of a folder: letters, digits, - and _, at most 40, not {name:?}");
         At { key: "name", ..at }.ensure(is_name(&name), &words)?;
         let question = fields.optional("question")?.unwrap_or_default();
-        let compare = fields.optional("compare")?.unwrap_or(Figure::Response);
+        let compare = fields.optional("compare")?.unwrap_or(Criterion::Response);
         let margin = fields.optional("margin")?.unwrap_or(Margin::new(0.05)?);
         let profile: Table = fields.optional("profile")?.unwrap_or_default();
         let factors: Vec<Factor> = fields.optional("factor")?.unwrap_or_default();
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(last.levels["flush"], "lazily");
         assert_eq!(last.origins["rate"], "factor `flush`, level `lazily`");
         assert_eq!(last.origins["no-reset"], "factor `index`, level `title`");
-        assert_eq!((study.compare, study.margin.share()), (Figure::Response, 0.05));
+        assert_eq!((study.compare, study.margin.share()), (Criterion::Response, 0.05));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::format;
 use evenkeel_core::experiment::{self, Comparison, Margin, Verdict};
 use evenkeel_core::statistics::Estimate;
 use evenkeel_study::compare::{
-    Carried, CompareError, Compared, Condition, Figure, LevelPair, More, Parted, Side, Statement, compare,
+    Carried, CompareError, Compared, Condition, Criterion, LevelPair, More, Parted, Side, Statement, compare,
     level_pairs,
 };
 use evenkeel_study::profile;
@@ -31,7 +31,7 @@ impl Wording {
 }
 
 /// What is compared where nobody says it, the first that both sides tell.
-const FIGURES: [Figure; 3] = [Figure::Throughput, Figure::Response, Figure::Cpu];
+const FIGURES: [Criterion; 3] = [Criterion::Throughput, Criterion::Response, Criterion::Cpu];
 
 /// Further runs that take longer than this, in seconds, are not proposed.
 const LONG_S: f64 = 3_600.0;
@@ -44,10 +44,10 @@ const LONG_S: f64 = 3_600.0;
 pub fn of_two(
     sides: [&Side; 2],
     names: [&str; 2],
-    of: Option<Figure>,
+    of: Option<Criterion>,
     margin: Margin,
 ) -> Result<(Wording, Verdict), CompareError> {
-    let by = |figure: Figure| compare(sides[0], sides[1], figure, margin);
+    let by = |figure: Criterion| compare(sides[0], sides[1], figure, margin);
     let Some(figure) = of else {
         let (found, errors): (Vec<_>, Vec<_>) = FIGURES.into_iter().map(by).partition(Result::is_ok);
         let mut found: Vec<Compared> = found.into_iter().flatten().collect();
@@ -74,7 +74,7 @@ pub fn of_two(
 }
 
 /// Each level of a study of a file against the first of its factor, over all levels of the other factors.
-pub fn of_levels(plan: &PlanFile, runs: &[RunFile], of: Figure, margin: Margin) -> Vec<Wording> {
+pub fn of_levels(plan: &PlanFile, runs: &[RunFile], of: Criterion, margin: Margin) -> Vec<Wording> {
     let side = Side::of(plan.clone(), runs.to_vec());
     let pair = |pair: LevelPair| {
         let (first, second) = (side.clone().of_series(pair.series.0), side.clone().of_series(pair.series.1));
@@ -122,7 +122,7 @@ fn told(sides: [&Side; 2], names: [&str; 2], compared: &Compared) -> Wording {
 
 fn head([first, second]: [&str; 2], compared: &Compared) -> String {
     let what = match (compared.figure, compared.conditions.first()) {
-        (Figure::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload",
+        (Criterion::Throughput, Some(Condition { rate_per_s: None, .. })) => "throughput in overload",
         (figure, _) => figure.words(),
     };
     let places = by_themselves(compared);
@@ -224,12 +224,12 @@ fn together(statements: &[Statement]) -> Option<String> {
     is_so.then(|| format!("{count} of {of} statements are {least} to {most} times {word}: {why}"))
 }
 
-fn statement(found: &Statement, figure: Figure) -> String {
+fn statement(found: &Statement, figure: Criterion) -> String {
     const LETTERS_MAX: usize = 40;
     let (first, second) = found.means_ms;
     let name: String = found.name.chars().take(LETTERS_MAX).collect();
     let verdict = word(found.comparison.verdict);
-    let what = if figure == Figure::P95 { "p95" } else { "response" };
+    let what = if figure == Criterion::P95 { "p95" } else { "response" };
     let [first, second] = [first, second].map(|ms| format::significant(ms, 3));
     let nearly = nearly(&found.comparison).map_or_else(String::new, |why| format!("; {why}"));
     format!(
@@ -247,9 +247,9 @@ fn nearly(comparison: &Comparison) -> Option<String> {
     })
 }
 
-fn line(condition: &Condition, figure: Figure) -> String {
+fn line(condition: &Condition, figure: Criterion) -> String {
     let mean_of = |values: &[f64]| {
-        let unit = if figure == Figure::Throughput { "/s" } else { " ms" };
+        let unit = if figure == Criterion::Throughput { "/s" } else { " ms" };
         let mean = Estimate::of(values).map_or(f64::NAN, |estimate| estimate.mean);
         format!("{}{unit} over {}", format::significant(mean, 3), format::counted(values.len(), "run"))
     };
@@ -319,7 +319,7 @@ mod tests {
         };
         let margin = Margin::new(0.05).unwrap();
         let sides = [&side("one", 0), &side("two", 1)];
-        of_two(sides, ["one", "two"], Some(Figure::Response), margin).unwrap().0.text()
+        of_two(sides, ["one", "two"], Some(Criterion::Response), margin).unwrap().0.text()
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
         let parted =
             Parted { label: String::new(), rate_per_s: 400.0, runs: (3, 3), side: experiment::Side::Better };
         let mut compared = Compared {
-            figure: Figure::Response,
+            figure: Criterion::Response,
             margin,
             conditions: vec![condition],
             parted: vec![parted],

@@ -5,18 +5,16 @@ mod json;
 
 use super::narrower::Narrower;
 use crate::format;
-use doubts::doubts;
+use doubts::{ALIKE, doubts};
 use evenkeel_core::caveat::threshold::NEIGHBOURS_MUCH;
 use evenkeel_core::digits::{ceiling, floor};
-use evenkeel_core::size::{Answer, Figure, Needed, Prediction, Server, SizeError};
+use evenkeel_core::size::{Answer, Needed, Prediction, Server, SizeError, Statistic};
 use evenkeel_study::size::Sized;
 pub use json::as_json;
 use std::fmt::Write as _;
 
 /// Hours of a month, a twelfth of a year.
 const HOURS: f64 = 730.0;
-/// Rates are equal up to this factor.
-const ALIKE: f64 = 1.001;
 /// Statements that are named, the slowest of them.
 const STATEMENTS_MOST: usize = 5;
 
@@ -28,8 +26,8 @@ pub struct Asked<'a> {
     pub rate: f64,
     /// The rate as it was given; `None` where it is the highest that meets the objective.
     pub words: Option<String>,
-    /// Figure and time in seconds that it has to be within.
-    pub objective: Option<(Figure, f64)>,
+    /// Statistic and time in seconds that it has to be within.
+    pub objective: Option<(Statistic, f64)>,
     /// How many servers there are, where that was said.
     pub servers: Option<u32>,
     /// Money for an hour of a server, where that was said.
@@ -59,14 +57,14 @@ impl Answered {
     /// Whether each server meets the objective, also at the upper end of the interval; without one, whether it carries the rate.
     pub fn meets(&self, asked: &Asked<'_>, server: &Server) -> bool {
         let limit = asked.objective.map_or(f64::MAX, |(_, seconds)| seconds);
-        let figure = asked.objective.map_or(Figure::Mean, |(figure, _)| figure);
+        let figure = asked.objective.map_or(Statistic::Mean, |(figure, _)| figure);
         self.needed.each.of(figure).high <= limit && self.needed.each.rate <= ALIKE * server.most()
     }
 
     /// What that says of servers that were not chosen for the objective.
     fn objective(&self, asked: &Asked<'_>, server: &Server) -> Option<String> {
         let (figure, seconds) = asked.objective.filter(|_| asked.servers.is_some())?;
-        let what = format!("{} within {}", word(figure), format::time(1e3 * seconds));
+        let what = format!("{} within {}", figure.word(), format::time(1e3 * seconds));
         Some(match self.needed.each.of(figure).response <= seconds {
             true if self.meets(asked, server) => format!("{what}: met"),
             true if self.needed.each.of(figure).high > seconds => {
@@ -118,7 +116,7 @@ fn commands(asked: &Asked<'_>, narrower: &Narrower) -> String {
     let Narrower { command, seconds } = narrower;
     let (begin, _) = command.split_once(" profile ").unwrap_or(("evenkeel", ""));
     let objective = asked.objective.map_or_else(String::new, |(figure, seconds)| {
-        format!(" --objective {}={}ms", word(figure), (1e6 * seconds).round() / 1e3)
+        format!(" --objective {}={}ms", figure.word(), (1e6 * seconds).round() / 1e3)
     });
     let servers = asked.servers.map_or_else(String::new, |servers| format!(" --servers {servers}"));
     let rate = asked.words.as_ref().map_or_else(String::new, |words| format!(" --rate {words}"));
@@ -141,7 +139,7 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, guess: &str) -> 
     let Needed { servers, each, .. } = &found.needed;
     let wanted =
         asked.objective.filter(|_| asked.servers.is_none()).map_or_else(String::new, |(figure, seconds)| {
-            format!(" with {} within {}", word(figure), format::time(1e3 * seconds))
+            format!(" with {} within {}", figure.word(), format::time(1e3 * seconds))
         });
     let share = if *servers > 1 { format!(", {} each", format::rate(each.rate)) } else { String::new() };
     let servers = format::counted(usize::try_from(*servers).unwrap_or(usize::MAX), "server");
@@ -149,7 +147,7 @@ fn headline(asked: &Asked<'_>, sized: &Sized, found: &Answered, guess: &str) -> 
     match asked.objective {
         Some((figure, seconds)) if asked.words.is_none() => {
             let within = format::time(1e3 * seconds);
-            format!("{} within {within} ({workload}) on {servers}: {guess}up to {rate}{share}", word(figure))
+            format!("{} within {within} ({workload}) on {servers}: {guess}up to {rate}{share}", figure.word())
         }
         _ if asked.servers.is_some() => format!("{guess}{rate} ({workload}) on {servers}{share}"),
         _ => format!("{rate}{wanted} ({workload}): {guess}{servers}{share}"),
@@ -333,13 +331,6 @@ fn interval(found: &Prediction) -> String {
     }
 }
 
-fn word(figure: Figure) -> &'static str {
-    match figure {
-        Figure::Mean => "mean",
-        Figure::P95 => "p95",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,7 +342,7 @@ mod tests {
         study: "virtual",
         rate: 400.0,
         words: Some(String::new()),
-        objective: Some((Figure::P95, 0.03)),
+        objective: Some((Statistic::P95, 0.03)),
         servers: None,
         cost: Some(0.12),
     };

@@ -87,7 +87,7 @@ pub struct Changed {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct Discrepancy {
     pub kind: Kind,
     pub file: Option<PathBuf>,
     /// Bytes before the record in it, unpacked.
@@ -100,7 +100,7 @@ pub struct Finding {
     pub changed: Vec<Changed>,
 }
 
-impl Finding {
+impl Discrepancy {
     /// More records of a day are missing than `cdr retire` has dropped; which these are nobody knows.
     pub(super) fn of_day(day: Day, missing: u64, gone: u64) -> Self {
         let key = format!("{missing} records of {day} are missing, and cdr retire dropped {gone}");
@@ -130,7 +130,7 @@ pub struct Report {
     pub rejects_checked: bool,
     pub found: BTreeMap<Kind, u64>,
     /// What was found, by kind and place, as far as names were asked for.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Discrepancy>,
 }
 
 impl Report {

@@ -1,6 +1,6 @@
 //! What was found gets its values from one more reading: keys, and what is another value in the table.
 
-use super::after::{Changed, Finding, Found, Kind};
+use super::after::{Changed, Discrepancy, Found, Kind};
 use super::records::{Noted, Records};
 use super::refused;
 use super::sums::{Entry, Of, Wanted};
@@ -32,7 +32,7 @@ pub(super) fn name(
     sides: &Sides<'_>,
     control: &mut Control,
     found: &[Found],
-) -> Result<Vec<Finding>, HaulError> {
+) -> Result<Vec<Discrepancy>, HaulError> {
     let (mut records, mut rows) = (BTreeMap::new(), BTreeMap::new());
     for found in found {
         records.extend(found.record.filter(|_| found.kind != Kind::GarbledReject).map(|place| (place, None)));
@@ -121,7 +121,7 @@ fn record_type<'a>(sides: &'a Sides<'_>) -> &'a RecordType {
     &sides.records.file.layout.types()[sides.records.record_type]
 }
 
-fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Finding {
+fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Discrepancy {
     let record = found.record.and_then(|place| known.records.get(&place)?.as_ref());
     let row = found.row.and_then(|(group, row, _)| known.rows.get(&(group, row))?.as_ref());
     let input = found.record.and_then(|place| sides.records.inputs.get(place.input as usize));
@@ -134,7 +134,7 @@ fn finding(sides: &Sides<'_>, found: &Found, known: &Known) -> Finding {
         (Kind::Altered, Some(record), Some(row)) => changes(sides.canon, &sides.tables.columns, record, row),
         _ => Vec::new(),
     };
-    Finding {
+    Discrepancy {
         kind: found.kind,
         file,
         offset: found.record.map(|place| place.offset),

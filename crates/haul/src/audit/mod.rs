@@ -16,7 +16,7 @@ mod run;
 mod sums;
 mod tables;
 
-pub use after::{AfterLoad, Changed, Finding, Kind, Report};
+pub use after::{AfterLoad, Changed, Discrepancy, Kind, Report};
 pub(crate) use detail::prepare;
 pub use run::Audit;
 pub(crate) use tables::{named, no_table};

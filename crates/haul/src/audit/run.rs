@@ -1,6 +1,6 @@
 //! An audit from its beginning to its report.
 
-use super::after::{AfterLoad, Finding, Found, Kind, Report};
+use super::after::{AfterLoad, Discrepancy, Found, Kind, Report};
 use super::detail::Sides;
 use super::judge::{Excused, judge};
 use super::records::{Noted, Records};
@@ -115,7 +115,7 @@ impl Audit<'_> {
             report.retired += gone;
             if missing > gone {
                 *report.found.entry(Kind::Lost).or_default() += missing - gone;
-                report.findings.push(Finding::of_day(day, missing, gone));
+                report.findings.push(Discrepancy::of_day(day, missing, gone));
             }
         }
         report.lines -= refused + report.retired + report.unchecked;

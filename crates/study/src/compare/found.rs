@@ -1,6 +1,6 @@
 //! What of two sides can be compared: conditions with runs of both, and rates that tell by themselves.
 
-use super::side::{Figure, Side};
+use super::side::{Criterion, Side};
 use crate::store::format::{CellSummary, RunFile, Verdict};
 use evenkeel_core::experiment::{self, Comparison, Pair};
 
@@ -11,7 +11,7 @@ pub struct Condition {
     pub label: String,
     /// Arrival rate of the first; `None` where it is overload, at whatever rates.
     pub rate_per_s: Option<f64>,
-    /// Figure of each run: per second, or ms.
+    /// Criterion of each run: per second, or ms.
     pub pair: Pair,
     /// Of several conditions, whether the second is better or worse under this one whatever it is under the others.
     pub by_itself: Option<experiment::Side>,
@@ -136,11 +136,11 @@ pub(super) enum Relation {
 }
 
 impl<'a> Settling<'a> {
-    pub fn of(side: &Side, cell: &'a CellSummary, figure: Figure) -> Self {
+    pub fn of(side: &Side, cell: &'a CellSummary, figure: Criterion) -> Self {
         let runs: Vec<&RunFile> = side.standing(cell).collect();
         let count = |is: &dyn Fn(&RunFile) -> bool| runs.iter().filter(|run| is(run)).count();
         // Requests that are given up make response times lower bounds; what a server carries, it carries.
-        let gave_up = |run: &RunFile| run.lower_bound && figure != Figure::Throughput;
+        let gave_up = |run: &RunFile| run.lower_bound && figure != Criterion::Throughput;
         Self {
             cell,
             runs: runs.len(),

@@ -1,6 +1,6 @@
 //! The verdict over all that was found.
 
-use super::Figure;
+use super::Criterion;
 use super::found::{Carried, Condition, Found, Parted, Statement};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::experiment::{Comparison, Margin, Pair, Side, Verdict};
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    pub figure: Figure,
+    pub figure: Criterion,
     /// Within it, two figures count as the same.
     pub margin: Margin,
     /// Runs of both sides.
@@ -32,7 +32,7 @@ pub struct Compared {
 
 pub(super) fn of(
     mut found: Found,
-    figure: Figure,
+    figure: Criterion,
     margin: Margin,
     (unlike, caveats): (Vec<String>, Vec<Caveat>),
 ) -> Result<Compared, CompareError> {
@@ -53,7 +53,11 @@ pub(super) fn of(
 }
 
 /// `None` where there is no condition with figures of both.
-fn comparison(found: &mut Found, figure: Figure, margin: Margin) -> Result<Option<Comparison>, CompareError> {
+fn comparison(
+    found: &mut Found,
+    figure: Criterion,
+    margin: Margin,
+) -> Result<Option<Comparison>, CompareError> {
     if found.conditions.is_empty() {
         return Ok(None);
     }

@@ -16,7 +16,7 @@ use evenkeel_core::experiment::{Margin, Verdict};
 pub use found::{Carried, Condition, Parted, Statement};
 pub use judged::{CompareError, Compared};
 use side::Count;
-pub use side::{Figure, More, Side};
+pub use side::{Criterion, More, Side};
 pub use studies::{LevelPair, level_pairs, unlike};
 
 /// Much other load changes what a request costs by up to this factor.
@@ -27,7 +27,7 @@ const CACHES: f64 = 2.0;
 pub fn compare(
     first: &Side,
     second: &Side,
-    figure: Figure,
+    figure: Criterion,
     margin: Margin,
 ) -> Result<Compared, CompareError> {
     let mut found = punctual(first, second, figure, margin)?;
@@ -35,7 +35,12 @@ pub fn compare(
     Ok(found)
 }
 
-fn punctual(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Result<Compared, CompareError> {
+fn punctual(
+    first: &Side,
+    second: &Side,
+    figure: Criterion,
+    margin: Margin,
+) -> Result<Compared, CompareError> {
     let by = |count: Count| counted(&first.counted(count), &second.counted(count), figure, margin);
     let due = by(Count::Due)?;
     let late = first.late() + second.late();
@@ -55,11 +60,11 @@ fn punctual(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Resu
     Ok(found)
 }
 
-fn counted(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Result<Compared, CompareError> {
+fn counted(first: &Side, second: &Side, figure: Criterion, margin: Margin) -> Result<Compared, CompareError> {
     let found = match figure {
-        Figure::Throughput => studies::in_overload(first, second)?,
-        Figure::Cpu => studies::cpu(first, second)?,
-        Figure::Response | Figure::P95 => studies::at_common_rates(first, second, figure)?,
+        Criterion::Throughput => studies::in_overload(first, second)?,
+        Criterion::Cpu => studies::cpu(first, second)?,
+        Criterion::Response | Criterion::P95 => studies::at_common_rates(first, second, figure)?,
     };
     let found =
         judged::of(found, figure, margin, (studies::unlike(first, second), unfinished(first, second)))?;
@@ -71,7 +76,7 @@ fn beside_other_load(first: &Side, second: &Side, found: &Compared) -> Option<Co
     let taken = [first, second].into_iter().filter_map(Side::taken_percent).reduce(f64::max)?;
     let (low, high) = found.comparison.as_ref()?.ratio.interval.unwrap_or((0.0, f64::INFINITY));
     let is_open =
-        found.figure == Figure::Cpu && taken >= NEIGHBOURS_MUCH && high > 1.0 / CACHES && low < CACHES;
+        found.figure == Criterion::Cpu && taken >= NEIGHBOURS_MUCH && high > 1.0 / CACHES && low < CACHES;
     is_open.then_some(CompareError::Neighbours { taken_percent: taken })
 }
 

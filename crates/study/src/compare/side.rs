@@ -120,12 +120,12 @@ impl Side {
         self.runs.iter().filter(move |run| run.cell == id && stands(run) && counts(run))
     }
 
-    pub(super) fn figures(&self, cell: &CellSummary, figure: Figure) -> Vec<f64> {
+    pub(super) fn figures(&self, cell: &CellSummary, figure: Criterion) -> Vec<f64> {
         self.standing(cell).filter_map(|run| figure.of(run, self.count)).collect()
     }
 
     /// The same of a statement.
-    pub(super) fn of_statement(&self, cell: &CellSummary, name: &str, figure: Figure) -> Vec<f64> {
+    pub(super) fn of_statement(&self, cell: &CellSummary, name: &str, figure: Criterion) -> Vec<f64> {
         let own = |run: &RunFile| {
             let found = run.statements.iter().find(|statement| statement.name == name)?;
             figure.of_statement(&found.times)
@@ -173,7 +173,7 @@ fn is_late(run: &RunFile, cell: &CellSummary) -> bool {
 
 words! {
     /// Each by its name as `--of` takes it.
-    Figure {
+    Criterion {
         /// Completions per second in overload.
         Throughput = "throughput",
         /// Mean response time.
@@ -185,7 +185,7 @@ words! {
     }
 }
 
-impl Figure {
+impl Criterion {
     pub fn words(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",

@@ -2,7 +2,7 @@
 
 use super::found::{Carried, Condition, Found, Parted, Relation, Settling, Statement, relation};
 use super::judged::CompareError;
-use super::side::{Figure, Side};
+use super::side::{Criterion, Side};
 use crate::format::listed;
 use crate::store::format::{BoundsRecord, CellSummary, SeriesRecord};
 use evenkeel_core::experiment::{self, Comparison, Margin, Pair};
@@ -28,8 +28,10 @@ pub(super) fn in_overload(first: &Side, second: &Side) -> Result<Found, CompareE
         };
         let before = found.parted.len();
         for (own, its) in cells((first, one), (second, other), SAME) {
-            let cells =
-                [Settling::of(first, own, Figure::Throughput), Settling::of(second, its, Figure::Throughput)];
+            let cells = [
+                Settling::of(first, own, Criterion::Throughput),
+                Settling::of(second, its, Criterion::Throughput),
+            ];
             if let Relation::Parted(side, runs) = relation(&cells[0], &cells[1]) {
                 found.parted.push(Parted { label: label.clone(), rate_per_s: own.rate_per_s, side, runs });
             }
@@ -62,7 +64,8 @@ pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
     let all = common(first, second, NEAR, &mut found.left_out)?;
     let common = all.len();
     for (label, own, its) in all {
-        let pair = Pair { first: first.figures(own, Figure::Cpu), second: second.figures(its, Figure::Cpu) };
+        let pair =
+            Pair { first: first.figures(own, Criterion::Cpu), second: second.figures(its, Criterion::Cpu) };
         if pair.first.is_empty() || pair.second.is_empty() {
             found.left_out.push(format!("{} requests/s: on one side nobody saw the CPUs", own.rate_per_s));
         } else {
@@ -72,16 +75,16 @@ pub(super) fn cpu(first: &Side, second: &Side) -> Result<Found, CompareError> {
     found.leave_out_single_runs();
     match found.conditions.len() {
         0 if common == 0 => Err(no_common_rate(first, second, 0, found.left_out)),
-        0 => Err(CompareError::NoFigure { figure: Figure::Cpu.words() }),
+        0 => Err(CompareError::NoFigure { figure: Criterion::Cpu.words() }),
         _ => Ok(found),
     }
 }
 
 /// Each statement by itself, at the rates that both carried.
-pub(super) fn statements(first: &Side, second: &Side, figure: Figure, margin: Margin) -> Vec<Statement> {
+pub(super) fn statements(first: &Side, second: &Side, figure: Criterion, margin: Margin) -> Vec<Statement> {
     let alike = |(_, own, its): &(String, &CellSummary, &CellSummary)| {
         let settling =
-            (Settling::of(first, own, Figure::Response), Settling::of(second, its, Figure::Response));
+            (Settling::of(first, own, Criterion::Response), Settling::of(second, its, Criterion::Response));
         matches!(relation(&settling.0, &settling.1), Relation::Alike)
     };
     let mut cells = common(first, second, SAME, &mut Vec::new()).unwrap_or_default();
@@ -97,7 +100,7 @@ pub(super) fn statements(first: &Side, second: &Side, figure: Figure, margin: Ma
         first.statements().into_iter().map(|name| (name, pairs(name))).collect();
     let questions = found.iter().filter(|(_, pairs)| !pairs.is_empty()).count();
     let statement = |(name, pairs): (&str, Vec<Pair>)| {
-        let comparison = Comparison::one_of(questions, &pairs, margin, Figure::Response.better())?;
+        let comparison = Comparison::one_of(questions, &pairs, margin, Criterion::Response.better())?;
         let mean = |side: fn(&Pair) -> &Vec<f64>| {
             let all: Vec<f64> = pairs.iter().flat_map(side).copied().collect();
             all.iter().sum::<f64>() / all.len() as f64
@@ -110,7 +113,7 @@ pub(super) fn statements(first: &Side, second: &Side, figure: Figure, margin: Ma
 }
 
 /// Response times at the rates that both have.
-pub(super) fn at_common_rates(first: &Side, second: &Side, figure: Figure) -> Result<Found, CompareError> {
+pub(super) fn at_common_rates(first: &Side, second: &Side, figure: Criterion) -> Result<Found, CompareError> {
     let mut found = Found::default();
     let all = common(first, second, SAME, &mut found.left_out)?;
     let common = all.len();

@@ -50,7 +50,7 @@ fn margin() -> Margin {
 }
 
 fn response(first: &Side, second: &Side) -> Compared {
-    compare(first, second, Figure::Response, margin()).unwrap()
+    compare(first, second, Criterion::Response, margin()).unwrap()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn response_times_are_compared_at_all_rates_that_both_have() {
     let found = response(&one, &slower);
     assert_eq!((found.conditions.len(), found.verdict), (2, Judged::Worse));
     assert!((ratio(&found) - 1.2).abs() < 1e-9, "{found:?}");
-    let back = compare(&slower, &one, Figure::P95, margin()).unwrap();
+    let back = compare(&slower, &one, Criterion::P95, margin()).unwrap();
     assert_eq!(back.verdict, Judged::Better);
     let same = response(&one, &side("three", [10.1, 20.2]));
     assert_eq!(same.verdict, Judged::Same, "{same:?}");
@@ -121,7 +121,7 @@ fn a_rate_that_the_first_carried_and_the_second_did_not_is_worse_whatever_the_ot
     let one = side("one", [10.0, 20.0]);
     // At the other rate the second is twice as fast.
     let collapsed = of_runs("two", unsettled(runs([5.0, 24.0]), 4));
-    for figure in [Figure::Response, Figure::P95] {
+    for figure in [Criterion::Response, Criterion::P95] {
         let found = compare(&one, &collapsed, figure, margin()).unwrap();
         assert_eq!((found.verdict, found.conditions.len()), (Judged::Worse, 1), "{found:?}");
         let parted = &found.parted[0];
@@ -132,7 +132,7 @@ fn a_rate_that_the_first_carried_and_the_second_did_not_is_worse_whatever_the_ot
     let back = response(&slower, &one);
     assert_eq!((back.verdict, back.parted[0].side), (Judged::Better, Where::Better));
     // Nobody overloaded the first, so that there is no throughput in overload; that it carries more is known all the same.
-    let found = compare(&one, &collapsed, Figure::Throughput, margin()).unwrap();
+    let found = compare(&one, &collapsed, Criterion::Throughput, margin()).unwrap();
     assert_eq!((found.verdict, found.comparison), (Judged::Worse, None));
 }
 
@@ -208,10 +208,10 @@ fn what_has_nothing_in_common_is_refused_with_what_to_measure() {
     let mut elsewhere = plan("two");
     elsewhere.cells.iter_mut().for_each(|cell| cell.rate_per_s += 7.0);
     let other = Side::of(elsewhere, runs([10.0, 20.0]));
-    let error = compare(&one, &other, Figure::Response, margin()).unwrap_err();
+    let error = compare(&one, &other, Criterion::Response, margin()).unwrap_err();
     assert!(error.hint().contains("--rate 100,200"), "{error:?}");
     assert_eq!(error.to_string(), "not comparable: no common rate of the two studies");
-    let error = compare(&one, &one.clone(), Figure::Throughput, margin()).unwrap_err();
+    let error = compare(&one, &one.clone(), Criterion::Throughput, margin()).unwrap_err();
     assert!(matches!(error, CompareError::NoOverload { .. }), "{error:?}");
 }
 
@@ -241,7 +241,8 @@ fn throughput_in_overload_is_that_of_runs_that_kept_the_server_busy() {
         Side::of(plan(id), all)
     };
     let found =
-        compare(&overloaded("one", 140.0), &overloaded("two", 170.0), Figure::Throughput, margin()).unwrap();
+        compare(&overloaded("one", 140.0), &overloaded("two", 170.0), Criterion::Throughput, margin())
+            .unwrap();
     assert_eq!((found.verdict, found.conditions[0].pair.second.len()), (Judged::Better, 4), "{found:?}");
 }
 
@@ -275,7 +276,7 @@ fn a_lag_that_changes_no_verdict_sets_no_run_aside() {
         late(late(all, 1, 0.12), 2, 0.12)
     };
     let (before, after) = (of_runs("before", mix(6.05, 9.0)), of_runs("after", mix(0.251, 0.3)));
-    for figure in [Figure::Response, Figure::P95] {
+    for figure in [Criterion::Response, Criterion::P95] {
         let found = compare(&before, &after, figure, margin()).unwrap();
         assert_eq!((found.verdict, found.conditions.len(), found.left_out.len()), (Judged::Better, 2, 0));
     }
@@ -312,19 +313,19 @@ fn cpu_for_a_request_is_compared_at_rates_that_are_nearly_the_same() {
         Side::of(plan, all)
     };
     let one = of("one", 500.0, 0.0);
-    let found = compare(&one, &of("two", 400.0, 7.0), Figure::Cpu, margin()).unwrap();
+    let found = compare(&one, &of("two", 400.0, 7.0), Criterion::Cpu, margin()).unwrap();
     assert_eq!((found.verdict, found.conditions.len()), (Judged::Better, 2));
     assert!((ratio(&found) - 0.8).abs() < 1e-9, "{found:?}");
     // Of one server, nearly idle and busy: CPU per request falls with the rate.
-    let error = compare(&one, &of("two", 90.0, 14_800.0), Figure::Cpu, margin()).unwrap_err();
+    let error = compare(&one, &of("two", 90.0, 14_800.0), Criterion::Cpu, margin()).unwrap_err();
     assert!(error.to_string().contains("no common rate"), "{error}");
     assert!(error.hint().contains("--rate 100,200"), "{error:?}");
     // At 190 and 290 beside 100 and 200, one pair is near.
-    let found = compare(&one, &of("two", 500.0, 90.0), Figure::Cpu, margin()).unwrap();
+    let found = compare(&one, &of("two", 500.0, 90.0), Criterion::Cpu, margin()).unwrap();
     assert_eq!((found.conditions.len(), found.conditions[0].rate_per_s), (1, Some(200.0)));
-    let found = compare(&one, &of("two", 600.0, 0.0), Figure::Cpu, margin()).unwrap();
+    let found = compare(&one, &of("two", 600.0, 0.0), Criterion::Cpu, margin()).unwrap();
     assert_eq!((found.verdict, found.conditions.len()), (Judged::Worse, 2));
-    let unseen = compare(&one, &side("two", [10.0, 20.0]), Figure::Cpu, margin()).unwrap_err();
+    let unseen = compare(&one, &side("two", [10.0, 20.0]), Criterion::Cpu, margin()).unwrap_err();
     assert!(matches!(unseen, CompareError::NoFigure { .. }), "{unseen}");
 }
 
@@ -340,7 +341,7 @@ fn cpu_beside_other_load_is_compared_where_the_difference_is_larger_than_caches_
         }
         of_runs(id, all)
     };
-    let by = |micros: f64| compare(&of("one", 500.0), &of("two", micros), Figure::Cpu, margin());
+    let by = |micros: f64| compare(&of("one", 500.0), &of("two", micros), Criterion::Cpu, margin());
     let error = by(400.0).unwrap_err();
     assert_eq!(error, CompareError::Neighbours { taken_percent: 60.0 });
     assert_eq!(by(100.0).map(|found| found.verdict), Ok(Judged::Better));
@@ -380,8 +381,8 @@ fn one_that_carries_more_than_the_other_at_most_is_better_without_a_rate_in_comm
     let mut carried = runs([10.0, 20.0]);
     carried.iter_mut().for_each(|run| busy(run, 4.0));
     let (one, two) = (of_runs("one", refused), Side::of(plan, carried));
-    let found = compare(&one, &two, Figure::Throughput, margin()).unwrap();
+    let found = compare(&one, &two, Criterion::Throughput, margin()).unwrap();
     assert_eq!((found.verdict, found.carried.len()), (Judged::Better, 1), "{found:?}");
-    let back = compare(&two, &one, Figure::Throughput, margin()).unwrap();
+    let back = compare(&two, &one, Criterion::Throughput, margin()).unwrap();
     assert_eq!((back.verdict, back.carried[0].side), (Judged::Worse, Where::Worse));
 }

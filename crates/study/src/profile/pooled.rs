@@ -1,7 +1,7 @@
 //! Response times and throughput of a cell from the batches of all of its runs.
 
 use crate::store::format::{EstimateRecord, RunFile};
-use evenkeel_core::statistics::pooled::{Figure, Pooled, Run};
+use evenkeel_core::statistics::pooled::{Overall, Pooled, Run};
 
 pub(super) struct CellRuns {
     /// Those with an answer first.
@@ -22,7 +22,7 @@ impl CellRuns {
     }
 
     /// A response time in milliseconds, over the runs that have an answer: the others have none, least of all zero.
-    pub fn time_ms(&self, figure: impl Fn(&Pooled<'_>) -> Option<Figure>) -> Option<EstimateRecord> {
+    pub fn time_ms(&self, figure: impl Fn(&Pooled<'_>) -> Option<Overall>) -> Option<EstimateRecord> {
         figure(&Pooled::of(&self.runs[..self.answered], self.memory)?)
             .map(|figure| record(&figure.scaled(1e-6)))
     }
@@ -48,7 +48,7 @@ pub(super) fn relaxations(run: &RunFile) -> Option<f64> {
     Some(Pooled::of(&run, None)?.relaxations()).filter(|relaxations| relaxations.is_finite())
 }
 
-fn record(figure: &Figure) -> EstimateRecord {
+fn record(figure: &Overall) -> EstimateRecord {
     EstimateRecord {
         n: u32::try_from(figure.n).unwrap_or(u32::MAX),
         mean: figure.value,

@@ -5,7 +5,7 @@ use crate::store::format::{
     BoundsRecord, CellSummary, HeadlineRecord, PlanFile, RunFile, SeriesRecord, Verdict,
 };
 use evenkeel_core::bounds::Work;
-use evenkeel_core::size::{Ends, Figure, Measured, Server, SizeError, Sizing};
+use evenkeel_core::size::{Ends, Measured, Server, SizeError, Sizing, Statistic};
 use evenkeel_core::trust::TrustLimit;
 use std::collections::BTreeSet;
 
@@ -94,13 +94,13 @@ fn at_rates(cells: &[CellSummary], is_own: impl Fn(&CellSummary) -> bool) -> Vec
 }
 
 fn server(cells: &[AtRate<'_>], runs: &[RunFile], ends: Ends) -> Result<Server, SizeError> {
-    let sizing = |figure: Figure, of: fn(&RunFile) -> Option<f64>| {
+    let sizing = |figure: Statistic, of: fn(&RunFile) -> Option<f64>| {
         let points: Vec<Measured> = cells.iter().map(|at| measured(at, runs, of)).collect();
         Sizing::of(&points, ends, figure)
     };
     Ok(Server {
-        mean: sizing(Figure::Mean, |run| Some(run.response.measured()?.mean_ms))?,
-        p95: sizing(Figure::P95, |run| Some(run.response.measured()?.p95_ms))?,
+        mean: sizing(Statistic::Mean, |run| Some(run.response.measured()?.mean_ms))?,
+        p95: sizing(Statistic::P95, |run| Some(run.response.measured()?.p95_ms))?,
         busy: used(cells, runs),
     })
 }
@@ -123,7 +123,7 @@ fn statements(
             Some(kind.times.measured()?.mean_ms)
         };
         let points: Vec<_> = settled.iter().map(|at| measured(at, runs, mean_ms)).collect();
-        (name.to_owned(), Sizing::of(&points, ends, Figure::Mean))
+        (name.to_owned(), Sizing::of(&points, ends, Statistic::Mean))
     };
     names.into_iter().map(model).collect()
 }

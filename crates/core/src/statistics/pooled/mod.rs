@@ -73,7 +73,7 @@ impl Run {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub struct Overall {
     pub value: f64,
     pub n: u64,
     pub bounds: Bounds,
@@ -82,7 +82,7 @@ pub struct Figure {
     pub degrees: f64,
 }
 
-impl Figure {
+impl Overall {
     /// The same in another unit, for example from nanoseconds to milliseconds by `1e-6`; the factor is above zero.
     pub fn scaled(&self, factor: f64) -> Self {
         Self {
@@ -149,13 +149,13 @@ impl<'a> Pooled<'a> {
 
 impl Pooled<'_> {
     /// Mean response time in ns over all requests of all runs; `None` where all took no time.
-    pub fn tau(&self) -> Option<Figure> {
+    pub fn tau(&self) -> Option<Overall> {
         let parts = self.parts(|batch| (batch.response_sum.0 as f64, batch.spectrum.count() as f64));
         let value = ratio(&parts)?;
         let error = error(&parts);
         let bounds =
             error.map_or(Bounds::None, |error| error.on_reciprocal_scale(value, self.is_long_enough()));
-        Some(Figure::new(value, self.runs.len(), error, bounds))
+        Some(Overall::new(value, self.runs.len(), error, bounds))
     }
 }
 
@@ -164,7 +164,7 @@ impl Pooled<'_> {
     ///
     /// In the long run as many complete as arrive, and what leaves a queue at rest is as independent as what comes (Burke,
     /// Oper. Res. 4 (1956) 699), so that its interval needs no long runs. It is built on the log scale.
-    pub fn throughput(&self) -> Option<Figure> {
+    pub fn throughput(&self) -> Option<Overall> {
         let parts: Vec<Parts> = self
             .runs
             .iter()
@@ -177,7 +177,7 @@ impl Pooled<'_> {
         let value = ratio(&parts)?;
         let error = error(&parts);
         let bounds = error.map_or(Bounds::None, |error| error.on_log_scale(value));
-        Some(Figure::new(value, self.runs.len(), error, bounds))
+        Some(Overall::new(value, self.runs.len(), error, bounds))
     }
 }
 
@@ -205,7 +205,7 @@ impl Pooled<'_> {
     /// of the distribution: a quantile moves by `dx = dp / f(x)`, with the density `f` (David and Nagaraja, Order
     /// Statistics, 3rd ed., chapter 10). Where the runs are too short for that, its lower bound is that of the highest
     /// percentile which they do bound, as no percentile is below a lower one.
-    pub fn percentile(&self, quantile: f64) -> Option<Figure> {
+    pub fn percentile(&self, quantile: f64) -> Option<Overall> {
         let value = self.spectrum.quantile(quantile)?;
         let error = self.percentile_error(quantile, value);
         let excursions = self.independent() * (1.0 - quantile);
@@ -217,7 +217,7 @@ impl Pooled<'_> {
             }
             Some(_) => self.bound_of_lower(),
         };
-        Some(Figure::new(value, self.runs.len(), error, bounds))
+        Some(Overall::new(value, self.runs.len(), error, bounds))
     }
 
     /// The lower bound of the highest percentile that has one by itself.

@@ -6,7 +6,7 @@ use crate::command::Session;
 use crate::failure::{FINDING, WithHint};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
-use evenkeel_haul::audit::{Audit, Finding, Kind, Report};
+use evenkeel_haul::audit::{Audit, Discrepancy, Kind, Report};
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::input::list;
 use evenkeel_haul::layout;
@@ -204,7 +204,7 @@ fn sentence(report: &Report) -> String {
 }
 
 /// `lost calls.cdr:151400 seq=758`.
-fn line(finding: &Finding) -> String {
+fn line(finding: &Discrepancy) -> String {
     let mut text = finding.kind.to_string();
     if let Some((file, offset)) = finding.file.as_ref().zip(finding.offset) {
         text.push_str(&format!(" {}:{offset}", file.display()));

@@ -1,8 +1,6 @@
 //! Who may connect to the disks of a host: sockets, and TLS.
 
-use super::{DiskConfig, ShareConfig};
-use anyhow::{Context, Result, bail};
-use evenkeel_share::{Access, group_id};
+use anyhow::{Result, bail};
 use std::path::PathBuf;
 
 /// Who may use a socket, as the mode of its file.
@@ -17,21 +15,6 @@ fn mode(text: &str) -> Result<Mode> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(Mode(mode)),
         _ => bail!("the mode of a socket is in octal digits, as 0660, not {text:?}"),
-    }
-}
-
-impl ShareConfig {
-    /// Mode and group of the sockets of a disk or, without one, of the host; by default as the umask has it. What a disk does not
-    /// say is as its host says.
-    ///
-    /// # Errors
-    /// There is no such group.
-    pub fn access(&self, disk: Option<&DiskConfig>) -> Result<Access> {
-        let mode = disk.and_then(|disk| disk.socket_mode).or(self.socket_mode);
-        let group = disk.and_then(|disk| disk.socket_group.as_ref()).or(self.socket_group.as_ref());
-        let number =
-            |name: &String| group_id(name).with_context(|| format!("the group of a socket, {name:?}"));
-        Ok(Access { mode: mode.map(|mode| mode.0), group: group.map(number).transpose()? })
     }
 }
 
@@ -59,6 +42,8 @@ impl TlsConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::share::{DiskConfig, ShareConfig};
+    use evenkeel_share::Access;
 
     #[test]
     fn a_disk_says_what_its_socket_is_like_and_its_host_the_rest() {

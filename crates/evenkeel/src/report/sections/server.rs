@@ -8,11 +8,11 @@ use crate::report::legend::Study;
 use evenkeel_study::store::format::CellSummary;
 
 /// A figure of the table: its name in the records, its heading, its unit.
-type Figure = (&'static str, &'static str, &'static str);
+type Line = (&'static str, &'static str, &'static str);
 
 const PER_REQUEST: &str = "per request";
 
-const FIGURES: [Figure; 21] = [
+const FIGURES: [Line; 21] = [
     ("threads_running_mean", "threads running", "mean"),
     ("threads_running_max", "threads running", "most"),
     ("pool_read_requests_per_request", "pages requested", PER_REQUEST),
@@ -40,10 +40,9 @@ const FIGURES: [Figure; 21] = [
 /// nothing.
 pub fn server(study: &Study) -> String {
     let cells = study.cells();
-    let known = |figure: &Figure| cells.iter().any(|cell| value(cell, figure).is_some());
-    let is_zero =
-        |figure: &Figure| cells.iter().all(|cell| value(cell, figure).is_none_or(|mean| mean == 0.0));
-    let (zeros, shown): (Vec<Figure>, Vec<Figure>) = FIGURES.into_iter().filter(known).partition(is_zero);
+    let known = |figure: &Line| cells.iter().any(|cell| value(cell, figure).is_some());
+    let is_zero = |figure: &Line| cells.iter().all(|cell| value(cell, figure).is_none_or(|mean| mean == 0.0));
+    let (zeros, shown): (Vec<Line>, Vec<Line>) = FIGURES.into_iter().filter(known).partition(is_zero);
     if cells.is_empty() || (shown.is_empty() && !has_delay(&cells)) {
         return String::new();
     }
@@ -80,11 +79,11 @@ fn words(cells: &[&CellSummary]) -> String {
     )
 }
 
-fn value(cell: &CellSummary, (name, _, _): &Figure) -> Option<f64> {
+fn value(cell: &CellSummary, (name, _, _): &Line) -> Option<f64> {
     cell.server.get(*name).and_then(format::mean)
 }
 
-fn row(study: &Study, cell: &CellSummary, delay_unit: TimeUnit, figures: &[Figure]) -> String {
+fn row(study: &Study, cell: &CellSummary, delay_unit: TimeUnit, figures: &[Line]) -> String {
     let number = |value: Option<f64>| match value {
         Some(0.0) => "0".to_owned(),
         Some(value) => format::significant(value, 3),
@@ -101,7 +100,7 @@ fn row(study: &Study, cell: &CellSummary, delay_unit: TimeUnit, figures: &[Figur
 }
 
 /// What did not happen at all is said in a line, not in columns of zeros.
-fn none(zeros: &[Figure]) -> String {
+fn none(zeros: &[Line]) -> String {
     let names: Vec<&str> = zeros.iter().map(|(_, name, _)| *name).collect();
     match names.as_slice() {
         [] => String::new(),

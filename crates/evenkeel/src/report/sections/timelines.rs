@@ -100,9 +100,9 @@ fn shades(seconds: &[Second]) -> Vec<(f64, f64)> {
 }
 
 /// Name, class, quantity, getter, and what the axis holds in any case, so that what is all but nothing looks so.
-type Figure = (&'static str, &'static str, Quantity, fn(&Second) -> Option<f64>, f64);
+type Line = (&'static str, &'static str, Quantity, fn(&Second) -> Option<f64>, f64);
 
-const FIGURES: [Figure; 6] = [
+const FIGURES: [Line; 6] = [
     ("throughput", "s0", Quantity::PerSecond, |second| second.throughput_per_s, 1.0),
     ("response time", "s0", Quantity::Time, |second| second.response_ms, 0.0),
     ("backlog, requests", "s0", Quantity::Plain, |second| second.backlog, 5.0),
@@ -113,7 +113,7 @@ const FIGURES: [Figure; 6] = [
 
 /// A figure of a run, on the scale that all runs of its cell have.
 fn strip(
-    &(title, class, quantity, of, least): &Figure,
+    &(title, class, quantity, of, least): &Line,
     cell: &CellSummary,
     seconds: &[Second],
     drawn: &[(&RunFile, Vec<Second>)],

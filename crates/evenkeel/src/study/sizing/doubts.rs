@@ -1,8 +1,10 @@
-use super::{ALIKE, word};
 use crate::format;
 use evenkeel_core::caveat::threshold::{NEIGHBOURS_MUCH, RUNS_MIN_COUNT};
-use evenkeel_core::size::{Figure, Measured, Server};
+use evenkeel_core::size::{Measured, Server, Statistic};
 use evenkeel_study::size::Sized;
+
+/// Rates are equal up to this factor.
+pub const ALIKE: f64 = 1.001;
 
 /// What makes the answer a guess.
 pub fn doubts(sized: &Sized, server: &Server, rate: f64) -> Vec<String> {
@@ -33,12 +35,12 @@ pub fn doubts(sized: &Sized, server: &Server, rate: f64) -> Vec<String> {
     .collect()
 }
 
-fn misfit(figure: Figure, measured: &Measured) -> String {
+fn misfit(figure: Statistic, measured: &Measured) -> String {
     let runs: Vec<String> = measured.responses.iter().map(|one| format::time(1e3 * one)).collect();
     let rate = format::rate(measured.rate);
     format!(
         "{rate} does not fit the other rates: its runs had a {} of {}",
-        word(figure),
+        figure.word(),
         format::listed(&runs)
     )
 }

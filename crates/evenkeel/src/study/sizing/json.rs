@@ -1,6 +1,6 @@
 //! The answers of `size` for programs.
 
-use super::{Answered, Answers, Asked, HOURS, lines, million, word};
+use super::{Answered, Answers, Asked, HOURS, lines, million};
 use evenkeel_core::size::{LeftOut, Prediction, Server, SizeError, Sizing};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ pub fn as_json(asked: &Asked<'_>, answers: &[Answers<'_>]) -> Value {
     json!({
         "study": asked.study,
         "rate_per_s": asked.rate,
-        "objective": asked.objective.map(|(figure, seconds)| json!({ "figure": word(figure), "within_ms": 1e3 * seconds })),
+        "objective": asked.objective.map(|(figure, seconds)| json!({ "figure": figure.word(), "within_ms": 1e3 * seconds })),
         "answers": answers.iter().map(|answer| answer_json(asked, answer)).collect::<Vec<_>>(),
     })
 }
