@@ -27,6 +27,8 @@ pub enum Fate {
 pub struct Rate {
     pub rate: f64,
     pub runs: usize,
+    /// Runs that settled and lost nothing.
+    pub kept_up: usize,
     pub fate: Fate,
     /// Lower bound of the throughput over the runs that settled, per second; `None` unless it is carried.
     pub throughput_low: Option<f64>,
@@ -134,7 +136,7 @@ impl Rate {
             () if most(&behind) && stays_behind(runs) => Fate::NotCarried,
             () => Fate::Undecided,
         };
-        Self { rate, runs: runs.len(), fate, throughput_low }
+        Self { rate, runs: runs.len(), kept_up: kept.len(), fate, throughput_low }
     }
 }
 

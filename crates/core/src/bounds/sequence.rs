@@ -9,6 +9,8 @@ const RUNS_UNDECIDED: usize = 5;
 /// By how much to go on where nothing was carried yet, or nothing refused.
 const STRIDE: f64 = 1.3;
 const STRIDE_MOST: f64 = 4.0;
+/// The same above a rate of which it is open whether it is carried: overload for sure.
+const STRIDE_OPEN: f64 = 1.5;
 /// A new rate of overload is at most this multiple of the highest one that was sent: others may use the server.
 const STRIDE_UP: f64 = 2.0;
 
@@ -183,7 +185,7 @@ impl Sequence {
             (Some(_), _) if highest.rate < self.overload(&answer) / CLOSE => {
                 Step::Run(self.overload(&answer))
             }
-            (_, None) => self.upwards(highest),
+            (_, None) => self.upwards(highest, runs),
             (None, Some(_)) if lowest.fate == Fate::Undecided && lowest.runs < RUNS_UNDECIDED => {
                 Step::Run(lowest.rate)
             }
@@ -227,12 +229,14 @@ impl Sequence {
         known.find(|rate| answer.carried.is_overload(*rate)).unwrap_or_else(new)
     }
 
-    fn upwards(&self, highest: &Rate) -> Step {
+    fn upwards(&self, highest: &Rate, runs: &[RunAt]) -> Step {
+        // Where all fell behind it is the speed that sways, and a further run decides; else fewer runs tell at a higher rate.
+        let is_behind = runs.iter().filter(|run| run.rate == highest.rate).all(RunAt::fell_behind);
+        let enough = if is_behind { RUNS_UNDECIDED } else { RUNS_MIN };
         match highest.fate {
-            // At a higher rate fewer runs tell.
-            Fate::Undecided if highest.runs < RUNS_MIN => Step::Run(highest.rate),
+            Fate::Undecided if highest.runs < enough => Step::Run(highest.rate),
             _ if highest.rate >= self.rate_max => Step::Exhausted,
-            Fate::Undecided => Step::Run(round(highest.rate * STRIDE_UP).min(self.rate_max)),
+            Fate::Undecided => Step::Run(round(highest.rate * STRIDE_OPEN).min(self.rate_max)),
             _ => Step::Run(round(highest.rate * STRIDE).min(self.rate_max)),
         }
     }
@@ -290,6 +294,9 @@ impl Sequence {
         if let Some(undecided) = inside.iter().find(|rate| deserves_a_run(rate, carried)) {
             return Some(Step::Run(undecided.rate));
         }
+        if let Some(far) = inside.first().filter(|rate| rate.rate > GAP_FAR * carried.rate) {
+            return Some(Step::Run(middle(carried.rate, far.rate)));
+        }
         if let Some(rate) = near_the_limit(answer, carried, failed) {
             return Some(Step::Run(rate));
         }
@@ -302,9 +309,9 @@ impl Sequence {
     }
 }
 
-/// Whether an undecided rate does; far above what was carried a lower rate tells more.
+/// Whether an undecided rate does. Far above what was carried a lower rate tells more, unless most of its runs kept up.
 fn deserves_a_run(undecided: &Rate, carried: &Rate) -> bool {
-    let is_far = undecided.rate > GAP_FAR * carried.rate;
+    let is_far = undecided.rate > GAP_FAR * carried.rate && 2 * undecided.kept_up <= undecided.runs;
     undecided.runs < if is_far { RUNS_MIN } else { RUNS_UNDECIDED }
 }
 

@@ -354,6 +354,17 @@ fn a_far_gap_above_what_was_carried_is_halved_before_the_curve() {
     let runs = [three(kept(100.0, 10.0)), mixed(220.0).to_vec(), three(behind(400.0, 200.0))].concat();
     let rate = next(&runs, &Responses::default());
     assert!(rate > 120.0 && rate < 220.0, "{rate}");
+    let mostly = [kept(220.0, 10.0), kept(220.0, 10.0), behind(220.0, 160.0)];
+    let runs = [three(kept(100.0, 10.0)), mostly.to_vec(), three(behind(400.0, 200.0))].concat();
+    assert_eq!(next(&runs, &Responses::default()), 220.0, "one more may show that it is carried");
+}
+
+#[test]
+fn a_rate_at_which_all_runs_fell_behind_has_more_of_them_before_a_doubled_one() {
+    let swaying = [behind(250.0, 140.0), behind(250.0, 205.0), behind(250.0, 215.0)];
+    let runs = [three(kept(130.0, 10.0)), swaying.to_vec()].concat();
+    assert_eq!(Carried::of(&runs.iter().collect::<Vec<_>>()).rates[1].fate, Fate::Undecided);
+    assert_eq!(next(&runs, &Responses::default()), 250.0);
 }
 
 #[test]
