@@ -126,6 +126,10 @@ impl Carried {
 }
 
 impl Rate {
+    pub(super) fn is_mostly_kept_up(&self) -> bool {
+        2 * self.kept_up > self.runs
+    }
+
     fn of(rate: f64, runs: &[&RunAt]) -> Self {
         let kept: Vec<&RunAt> = runs.iter().copied().filter(|run| run.kept_up()).collect();
         let behind: Vec<&RunAt> = runs.iter().copied().filter(|run| run.fell_behind()).collect();

@@ -186,7 +186,7 @@ impl Sequence {
                 Step::Run(self.overload(&answer))
             }
             (_, None) => self.upwards(highest, runs),
-            (None, Some(_)) if lowest.fate == Fate::Undecided && lowest.runs < RUNS_UNDECIDED => {
+            (None, Some(_)) if lowest.is_mostly_kept_up() && lowest.runs < RUNS_UNDECIDED => {
                 Step::Run(lowest.rate)
             }
             (None, Some(_)) if lowest.rate <= self.rate_min => Step::TooFewArrivals,
@@ -311,7 +311,7 @@ impl Sequence {
 
 /// Whether an undecided rate does. Far above what was carried a lower rate tells more, unless most of its runs kept up.
 fn deserves_a_run(undecided: &Rate, carried: &Rate) -> bool {
-    let is_far = undecided.rate > GAP_FAR * carried.rate && 2 * undecided.kept_up <= undecided.runs;
+    let is_far = undecided.rate > GAP_FAR * carried.rate && !undecided.is_mostly_kept_up();
     undecided.runs < if is_far { RUNS_MIN } else { RUNS_UNDECIDED }
 }
 

@@ -368,6 +368,16 @@ fn a_rate_at_which_all_runs_fell_behind_has_more_of_them_before_a_doubled_one() 
 }
 
 #[test]
+fn below_a_rate_that_most_runs_did_not_keep_up_with_a_lower_one_is_next() {
+    let swaying = |kept_up: usize| {
+        let kept = vec![kept(150.0, 10.0); kept_up];
+        [kept, vec![behind(150.0, 120.0); 3 - kept_up], three(behind(300.0, 150.0))].concat()
+    };
+    assert_eq!(next(&swaying(2), &Responses::default()), 150.0);
+    assert!(next(&swaying(1), &Responses::default()) < 140.0);
+}
+
+#[test]
 fn where_no_rate_is_sure_to_meet_an_objective_a_lower_one_is_soonest() {
     let runs = measured(&[120.0, 250.0], up_to_200);
     let of = |met, unsure| Responses {
