@@ -207,9 +207,7 @@ fn up(session: &Session, spec: &SandboxSpec, data: Option<&DataSpec>) -> Result<
     }
     out::line(format!("  password: in {}", running.dir().join("sandbox.json").display()))?;
     let evenkeel = format::program();
-    out::line(format!(
-        "evenkeel calls it sandbox:{name}, as in: {evenkeel} profile sandbox:{name}/DATABASE"
-    ))?;
+    out::line(format!("use it as sandbox:{name}, for example: {evenkeel} profile sandbox:{name}/DATABASE"))?;
     out::line(format!("SQL:  {evenkeel} sandbox shell {name}\nstop: {evenkeel} sandbox down {name}"))?;
     Ok(())
 }
