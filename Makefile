@@ -39,7 +39,7 @@ DEMO_SERVER := --server-binary $(SERVERS)/mysql-9.7/usr/sbin/mysqld
 endif
 
 demo: toolchain tools build ## A capacity profile of a private server (SERVER=mysql: of MySQL): table, report, one sentence
-	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 --within 290s --duration 8s --warm-up 2s $(DEMO_SERVER)
+	target/release/evenkeel profile --workload tpcw.complex --ebs 10 --items 10000 --within 296s --duration 8s --warm-up 1s $(DEMO_SERVER)
 
 # Tests that this machine cannot run append a line each to this file.
 SKIPPED := $(CURDIR)/target/skipped

@@ -101,7 +101,9 @@ fn render(error: &anyhow::Error) -> String {
     let hint = hint(error);
     let mut told = told(error, hint.as_ref());
     let cause = told.pop().unwrap_or_else(|| "unknown".to_owned());
-    let mut text = format!("error: {cause}\n");
+    // A server's own begin like that: "error 1142 (42000): ...".
+    let mut text =
+        if cause.starts_with("error ") { format!("{cause}\n") } else { format!("error: {cause}\n") };
     for context in told {
         text.push_str(&format!("  while: {context}\n"));
     }
@@ -141,10 +143,13 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
     error.downcast_ref::<Hint>().map(ToString::to_string).or_else(|| known_hint(error))
 }
 
-/// What to do about a file system, or a device, that takes no more.
-fn of_storage(error: &io::Error) -> Option<&'static str> {
-    let is_full = error.kind() == io::ErrorKind::StorageFull;
-    is_full.then_some("free some space where it is written, or write it elsewhere")
+/// What to do about a disk that is full, or an address that is taken.
+fn of_system(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::StorageFull => Some("free some space where it is written, or write it elsewhere"),
+        io::ErrorKind::AddrInUse => Some("choose another port; `ss -ltnp` shows who has this one"),
+        _ => None,
+    }
 }
 
 /// What the libraries' own errors know about the way out.
@@ -164,7 +169,7 @@ fn known_hint(error: &anyhow::Error) -> Option<String> {
             cause.downcast_ref::<PagesError>().and_then(PagesError::hint),
             cause.downcast_ref::<RelayoutError>().and_then(RelayoutError::hint),
             cause.downcast_ref::<ToolError>().and_then(ToolError::hint),
-            cause.downcast_ref::<io::Error>().and_then(of_storage),
+            cause.downcast_ref::<io::Error>().and_then(of_system),
         ];
         let stored = cause.downcast_ref::<StoreError>();
         let named = [

@@ -55,7 +55,10 @@ pub enum Event {
     },
     /// The server does not take connections.
     BackendDown {
+        backend: String,
         failed: u64,
+        /// Why the last connection failed.
+        why: String,
     },
     BackendUp,
     Reloaded {

@@ -43,6 +43,9 @@ const CURVE_NEAR: f64 = 0.1;
 /// server that wanders, or whose neighbours do, never get as narrow as is wanted, and a slow one has no time for more.
 const RUNS_BOUNDS: usize = 9;
 
+/// So many runs more than the curve needs are left to it where the time is short: disturbed runs are made again.
+const SPARE: usize = 1;
+
 /// A gap above the highest rate that was carried is far by this factor: another rate inside it has its runs before the curve.
 const GAP_FAR: f64 = 1.5;
 
@@ -101,6 +104,8 @@ pub struct Sequence {
     pub wanted: Wanted,
     pub rate_min: f64,
     pub rate_max: f64,
+    /// Runs that there is time for. The last of them are the curve's.
+    pub runs_left: usize,
 }
 
 impl Sequence {
@@ -117,18 +122,9 @@ impl Sequence {
         least.filter(|rate| made(*rate) < RUNS_MIN)
     }
 
-    /// A lower rate to begin with, where the first run of the lowest shows that a search found far too much; `None` where it does not.
-    pub fn lower(&self, runs: &[RunAt]) -> Option<f64> {
-        let lowest = runs.iter().map(|run| run.rate).fold(f64::INFINITY, f64::min);
-        let first = runs.iter().find(|run| run.rate == lowest && run.valid)?;
-        let is_far = first.fell_behind() && first.failed == 0.0 && first.throughput() < BESIDE.0 * lowest;
-        let rate = round(FIRST[0] * first.throughput()).max(self.rate_min);
-        (is_far && rate < lowest / STRIDE).then_some(rate)
-    }
-
-    /// The same for the higher rate to begin with: one nearer to what its first run completed. A neighbour that came with that run
-    /// would make it one that is carried.
-    pub fn nearer(&self, runs: &[RunAt]) -> Option<f64> {
+    /// A higher rate to begin with that is nearer to what its first run completed, where that fell far behind. A neighbour that came with
+    /// that run would make it one that is carried.
+    pub fn nearer(runs: &[RunAt]) -> Option<f64> {
         let rates = || runs.iter().map(|run| run.rate);
         let (lowest, highest) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
         let first = runs.iter().find(|run| run.rate == highest && run.valid)?;
@@ -147,6 +143,11 @@ impl Sequence {
         });
         let made: usize = rates.iter().map(|rate| rate.runs).sum();
         let objective = responses.objective.and_then(|ends| self.of_objective(&answer, ends));
+        let last =
+            self.curve(&answer).filter(|(_, runs)| objective.is_none() && self.runs_left <= runs + SPARE);
+        if let Some((rate, _)) = last {
+            return Some(Step::Run(rate));
+        }
         let first = if responses.objective.is_some() { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
         let above = |carried: &&Rate| rates.iter().find(|rate| rate.rate > carried.rate);
         let gap = carried.and_then(|carried| Some(above(&carried)?.rate / carried.rate));
@@ -198,13 +199,28 @@ impl Sequence {
         })
     }
 
+    /// Rates of the curve, with the runs that they have.
+    fn curve_rates(&self, answer: &Answer) -> Vec<(f64, usize)> {
+        let Some(least) = answer.carried.at_least else { return Vec::new() };
+        let shares = CURVE.iter().filter(|share| **share * least >= self.rate_min);
+        let rate = |share: &f64| {
+            let near = |rate: &&Rate| (rate.rate / least - share).abs() <= CURVE_NEAR;
+            let known = answer.carried.rates.iter().filter(near).max_by_key(|rate| rate.runs);
+            known.map_or((round(share * least), 0), |known| (known.rate, known.runs))
+        };
+        shares.map(rate).collect()
+    }
+
     fn missing(&self, answer: &Answer) -> Option<f64> {
-        let least = answer.carried.at_least?;
-        let missing = CURVE.iter().find(|share| {
-            let near = |rate: &Rate| (rate.rate / least - **share).abs() <= CURVE_NEAR;
-            !answer.carried.rates.iter().any(near) && **share * least >= self.rate_min
-        });
-        missing.map(|share| round(share * least))
+        self.curve_rates(answer).iter().find(|(_, runs)| *runs == 0).map(|(rate, _)| *rate)
+    }
+
+    /// The rate of the curve that has the fewest runs, and how many runs the curve lacks; `None` where it lacks none.
+    fn curve(&self, answer: &Answer) -> Option<(f64, usize)> {
+        let rates = self.curve_rates(answer);
+        let lacks = rates.iter().map(|(_, runs)| RUNS_MIN.saturating_sub(*runs)).sum();
+        let fewest = rates.iter().min_by_key(|(_, runs)| *runs)?;
+        (lacks > 0).then_some((fewest.0, lacks))
     }
 
     /// A rate that is not sure of an objective, one between those that meet and miss it, or below all that miss it; `None` where these

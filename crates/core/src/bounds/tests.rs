@@ -32,7 +32,7 @@ fn up_to_200(rate: f64) -> RunAt {
 }
 
 fn sequence(width: f64) -> Sequence {
-    Sequence { wanted: Wanted { width }, rate_min: 0.0, rate_max: 1e6 }
+    Sequence { wanted: Wanted { width }, rate_min: 0.0, rate_max: 1e6, runs_left: usize::MAX }
 }
 
 /// The rate that is measured next where any width is too large.
@@ -292,16 +292,24 @@ fn an_undecided_rate_comes_before_the_curve() {
 
 #[test]
 fn a_first_run_far_behind_its_rate_brings_a_lower_one() {
-    let lower = |runs: &[RunAt]| sequence(0.0).lower(runs);
-    assert_eq!(lower(&[behind(470.0, 300.0)]), Some(195.0));
-    assert_eq!(lower(&[behind(470.0, 450.0)]), None, "near the limit further runs tell");
-    assert_eq!(lower(&[kept(470.0, 10.0), behind(470.0, 300.0)]), None);
-    let nearer = |other: RunAt| sequence(0.0).nearer(&[kept(300.0, 10.0), other]);
+    let nearer = |other: RunAt| Sequence::nearer(&[kept(300.0, 10.0), other]);
     assert_eq!(nearer(behind(1_100.0, 670.0)), Some(784.0));
     assert_eq!(nearer(behind(800.0, 700.0)), None, "it is near");
     assert_eq!(nearer(behind(1_100.0, 320.0)), None, "a neighbour came with that run");
     assert_eq!(nearer(kept(1_100.0, 10.0)), None);
-    assert_eq!(lower(&[]), None);
+}
+
+#[test]
+fn the_last_runs_are_those_of_the_curve_whatever_the_bounds_lack() {
+    let mut runs = measured(&[100.0, 300.0], up_to_200);
+    for left in (0..=13).rev() {
+        let sequence = Sequence { runs_left: left, ..sequence(0.0) };
+        let Some(Step::Run(rate)) = sequence.next(&runs, &Responses::default()) else { panic!("it goes on") };
+        runs.push(up_to_200(rate));
+    }
+    let rates = Answer::of(&runs).carried.rates;
+    let curve: Vec<usize> = rates.iter().filter(|rate| rate.rate < 90.0).map(|rate| rate.runs).collect();
+    assert_eq!(curve, [3; 4], "{rates:?}");
 }
 
 #[test]

@@ -221,7 +221,8 @@ pub struct Try {
 
 impl TryPlan {
     pub fn play(&self, seed: Seed) -> Result<Try, RateError> {
-        let sequence = Sequence { wanted: self.wanted, rate_min: 0.0, rate_max: RATE_MAX };
+        let sequence =
+            Sequence { wanted: self.wanted, rate_min: 0.0, rate_max: RATE_MAX, runs_left: usize::MAX };
         let saturation = self.saturation(seed.child("search"))?;
         let mut runs: Vec<RunAt> = Vec::new();
         let first = sequence.first(saturation, false);

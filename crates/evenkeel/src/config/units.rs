@@ -16,6 +16,7 @@ pub fn duration(text: &str) -> Result<Nanos> {
         "s" => number,
         "m" | "min" => number * 60.0,
         "h" => number * 3_600.0,
+        "" if number == 0.0 => 0.0,
         "" => bail!("{text:?} has no unit; write it as {number}s, {number}ms or {number}m"),
         _ => bail!("{text:?} has no unit of time; write it as 250ms, 10s, 2m or 1h"),
     };

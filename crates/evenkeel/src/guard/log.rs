@@ -4,7 +4,7 @@ use crate::view::log::{self, Form, Parts};
 use evenkeel_core::control::Reason;
 use evenkeel_guard::control::Verdict;
 use evenkeel_guard::event::Event;
-use evenkeel_guard::proxy::{Count, Stats};
+use evenkeel_guard::proxy::{Address, Count, Stats};
 use serde_json::{Value, json};
 
 /// One event as a line without its end; `unix_ms` is the time of day.
@@ -49,7 +49,9 @@ fn parts(event: &Event) -> Parts {
         Event::Counted { level, name, count, hint } => {
             (*level, *name, hinted(json!({ "count": count }), hint))
         }
-        Event::BackendDown { failed } => ("error", "backend_down", json!({ "failed": failed })),
+        Event::BackendDown { backend, failed, why } => {
+            ("error", "backend_down", json!({ "backend": backend, "failed": failed, "why": why }))
+        }
         Event::BackendUp => ("info", "backend_up", json!({})),
         Event::Warned { about, text, hint } => {
             ("warn", "warning", json!({ "about": about, "text": text, "hint": hint }))
@@ -142,7 +144,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn look(&mut self, stats: &Stats) -> Vec<Event> {
+    pub fn look(&mut self, stats: &Stats, backend: &Address) -> Vec<Event> {
         let mut events = Vec::new();
         for (&Told { level, name, hint, of }, last) in TOLD.iter().zip(&mut self.told) {
             let count = growth(last, of(stats));
@@ -153,7 +155,8 @@ impl Watch {
         let failed = growth(&mut self.unreachable, &stats.unreachable);
         let logins = growth(&mut self.logins, &stats.logins);
         if failed > 0 && !self.down {
-            events.push(Event::BackendDown { failed });
+            let why = stats.why_unreachable();
+            events.push(Event::BackendDown { backend: backend.to_string(), failed, why });
         } else if self.down && failed == 0 && logins > 0 {
             events.push(Event::BackendUp);
             self.down = false;
@@ -235,12 +238,13 @@ mod tests {
     fn a_server_that_is_down_is_told_once_and_again_when_it_is_back() {
         let (mut watch, stats) = (Watch::default(), Stats::default());
         let mut after = |failed, logins| {
-            add(&stats.unreachable, failed);
+            (0..failed).for_each(|_| stats.is_unreachable("refused".into()));
             add(&stats.logins, logins);
-            watch.look(&stats)
+            watch.look(&stats, &Address::Unix("/s".into()))
         };
         assert_eq!(after(0, 5), []);
-        assert_eq!(after(3, 0), [Event::BackendDown { failed: 3 }]);
+        let down = Event::BackendDown { backend: "/s".into(), failed: 3, why: "refused".into() };
+        assert_eq!(after(3, 0), [down]);
         assert_eq!(after(6, 0), []);
         assert_eq!(after(0, 0), []);
         assert_eq!(after(0, 1), [Event::BackendUp]);
@@ -255,7 +259,7 @@ mod tests {
                 Event::Counted { name, count, .. } => (name, count),
                 other => panic!("{other:?}"),
             };
-            watch.look(&stats).into_iter().map(counted).collect::<Vec<_>>()
+            watch.look(&stats, &Address::Unix("/s".into())).into_iter().map(counted).collect::<Vec<_>>()
         };
         add(&stats.refused, 1_000);
         add(&stats.malformed, 2);

@@ -2,7 +2,6 @@
 
 use super::show::{Signal, Status, Tenant};
 use crate::view::live::{self, Frame, HISTORY_MAX, keep, number, seconds, spark, up};
-use std::fmt::Write;
 
 #[derive(Clone, Debug, Default)]
 pub struct History {
@@ -36,7 +35,8 @@ impl History {
         let Some(status) = &self.last else { return String::new() };
         let mut lines = self.head(status, frame.width);
         lines.push(String::new());
-        lines.extend(status.signals.iter().map(signal));
+        lines.extend(status.signals.iter().filter_map(signal));
+        lines.extend(absent(&status.signals));
         lines.push(String::new());
         lines.push(tenant_head());
         lines.extend(status.tenants.iter().map(tenant));
@@ -88,17 +88,18 @@ fn loans(status: &Status) -> String {
     )
 }
 
-fn signal(signal: &Signal) -> String {
-    let mut line = format!("  {:<22}", signal.name);
-    // A String takes everything.
-    let _ = match (signal.value, signal.ratio) {
-        (None, _) => write!(line, "not available"),
-        (Some(value), None) => write!(line, "{}", number(value)),
-        (Some(value), Some(ratio)) => {
-            write!(line, "{:<12} {ratio:.2} x what it is near the peak", number(value))
-        }
-    };
-    line
+fn signal(signal: &Signal) -> Option<String> {
+    let value = number(signal.value?);
+    Some(match signal.ratio {
+        None => format!("  {:<22}{value}", signal.name),
+        Some(ratio) => format!("  {:<22}{value:<12} {ratio:.2} x what it is near the peak", signal.name),
+    })
+}
+
+fn absent(signals: &[Signal]) -> Option<String> {
+    let names: Vec<&str> =
+        signals.iter().filter(|signal| signal.value.is_none()).map(|signal| signal.name.as_str()).collect();
+    (!names.is_empty()).then(|| format!("  not available: {}", names.join(", ")))
 }
 
 fn tenant_head() -> String {
@@ -146,7 +147,7 @@ mod tests {
             "on loan            1  of 4 at most, 0 asleep, the oldest for 500.0 ms; 1 so far, refused 0 times",
             "200/s",
             "4.0 ms",
-            "cycles_per_commit     not available",
+            "not available: ",
             "cpu_per_commit        0.002000",
             "up 0:00:03",
         ] {

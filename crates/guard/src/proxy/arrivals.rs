@@ -6,6 +6,7 @@ use evenkeel_wire::ProtocolError;
 use evenkeel_wire::relay::hello;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Descriptors that are kept for what is not a client: 64 scrapers of metrics, files, the monitor's connection.
 const RESERVED: usize = 96;
@@ -42,6 +43,8 @@ pub struct Stats {
     pub refused: Count,
     pub malformed: Count,
     pub unreachable: Count,
+    /// Why the last of them failed.
+    unreachable_why: Mutex<String>,
     pub commands: Count,
     pub resets: Count,
     /// Clients that took longer for their login than they may.
@@ -52,6 +55,17 @@ pub struct Stats {
     pub panics: Count,
     /// Times when another server took the place of the one before.
     pub failovers: Count,
+}
+
+impl Stats {
+    pub fn is_unreachable(&self, why: String) {
+        self.unreachable.add();
+        *self.unreachable_why.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    pub fn why_unreachable(&self) -> String {
+        self.unreachable_why.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_core::bounds::{Answer, Fate, RATES_FIRST, Responses, RunAt, Sequence, Step, Wanted, middle};
 use evenkeel_core::digits::nearest;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A rate at which so many more runs failed than held, by their own generator or by errors of the server, is given up, and the
 /// sequence with it: further runs would fail as well.
@@ -91,10 +91,10 @@ impl Study<'_> {
         if self.runs.len() >= RUNS_MAX {
             return Err(End::TooMany);
         }
-        if let Some(rate) = self.opening(group, budget) {
+        if let Some(rate) = self.opening(group) {
             return Ok(rate);
         }
-        let sequence = sequence(self.spec, budget);
+        let sequence = Sequence { runs_left: self.runs_left(budget), ..sequence(self.spec, budget) };
         let cells = cells::summarise(&self.plan, &self.runs);
         let unsure = summary::unsure_rates(&cells, &self.plan, &self.runs, group);
         let mut end = End::Enough;
@@ -121,19 +121,17 @@ impl Study<'_> {
     }
 
     /// A rate that the group began with and that has too few runs, valid or not, on some of its servers. Where the search found far too
-    /// much, both give way to lower ones.
-    fn opening(&self, group: &[usize], budget: Budget) -> Option<f64> {
+    /// much, the higher one gives way to a lower one.
+    fn opening(&self, group: &[usize]) -> Option<f64> {
         let at = |series: usize| self.plan.cells.iter().filter(move |cell| cell.series == series);
         let mut first: Vec<f64> = at(*group.first()?).take(RATES_FIRST).map(|cell| cell.rate_per_s).collect();
         let of_first = |series: &usize| {
             let runs = answer::runs_of(&self.plan, &self.runs, *series);
             runs.into_iter().filter(|run| first.contains(&run.rate)).collect::<Vec<_>>()
         };
-        let sequence = sequence(self.spec, budget);
-        let lower = group.iter().filter_map(|series| sequence.lower(&of_first(series))).reduce(f64::min);
-        let nearer = group.iter().filter_map(|series| sequence.nearer(&of_first(series))).reduce(f64::max);
-        for (rate, better) in first.iter_mut().zip([lower, nearer]) {
-            *rate = better.unwrap_or(*rate);
+        let nearer = group.iter().filter_map(|series| Sequence::nearer(&of_first(series))).reduce(f64::max);
+        if let (Some(highest), Some(nearer)) = (first.last_mut(), nearer) {
+            *highest = nearer;
         }
         let made = |cell: &CellRecord| self.runs.iter().filter(|run| run.cell == cell.id).count();
         let of_series = |series: usize, rate: f64| {
@@ -182,6 +180,18 @@ impl Study<'_> {
         budget.within.is_some_and(|within| self.clock.now() + cost > within)
     }
 
+    /// Runs of each series that there is time for, at the pace of those that are made.
+    fn runs_left(&self, budget: Budget) -> usize {
+        let Some(within) = budget.within else { return usize::MAX };
+        let starts = self.runs.iter().map(|run| run.started_unix_s).collect::<BTreeSet<_>>();
+        let mut apart: Vec<u64> =
+            starts.iter().zip(starts.iter().skip(1)).map(|(one, next)| next - one).collect();
+        apart.sort_unstable();
+        let pace = apart.get(apart.len() / 2).map_or(self.run_cost(), |seconds| Nanos::from_secs(*seconds));
+        let left = (within - self.clock.now()).0 / pace.0.max(1);
+        usize::try_from(left).unwrap_or(usize::MAX) / self.plan.series.len().max(1)
+    }
+
     /// Runs that there is time for, with those that are made.
     pub(super) fn runs_expected(&self, budget: Budget) -> u32 {
         let done = u32::try_from(self.runs.len()).unwrap_or(u32::MAX);
@@ -205,7 +215,12 @@ impl Study<'_> {
 fn sequence(spec: &StudySpec, budget: Budget) -> Sequence {
     // Without a width the whole time is used.
     let wanted = Wanted { width: budget.until.unwrap_or(0.0) };
-    Sequence { wanted, rate_min: length::rate_min(spec.duration, budget), rate_max: RATE_MAX }
+    Sequence {
+        wanted,
+        rate_min: length::rate_min(spec.duration, budget),
+        rate_max: RATE_MAX,
+        runs_left: usize::MAX,
+    }
 }
 
 /// The rate, or where the generator fails at it, one nearer to the highest rate that was carried: a generator that shares the server's

@@ -49,7 +49,7 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         std::thread::sleep(NAP);
         looks = (looks + 1) % LOOKS;
         if looks == 0 {
-            running.look(&guard, &mut watch, &events);
+            running.look(&guard, &config.backend, &mut watch, &events);
         }
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read_again().and_then(|new| running.reload(&guard, &mut config, &new)) {
@@ -132,8 +132,8 @@ impl Running {
     }
 
     /// Logs what connections did since the last look.
-    fn look(&self, guard: &Guard, watch: &mut Watch, events: &EventLog) {
-        for event in watch.look(guard.stats()) {
+    fn look(&self, guard: &Guard, backend: &Address, watch: &mut Watch, events: &EventLog) {
+        for event in watch.look(guard.stats(), backend) {
             if matches!(event, Event::Counted { name: "clients_refused", .. }) {
                 self.refused.store(guard.now().0, Ordering::Relaxed);
             }

@@ -81,8 +81,10 @@ impl Health {
         let failed = Control::connect(&self.server).err().filter(is_no_answer);
         let answer = failed.map_or(Ok(()), |error| Err(error.to_string()));
         // That it is not there at the start counts once as a failure, so that the log says it.
-        if answer.is_err() && !is_known {
-            self.handle.stats().unreachable.add();
+        if let Err(why) = &answer
+            && !is_known
+        {
+            self.handle.stats().is_unreachable(why.clone());
         }
         *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }

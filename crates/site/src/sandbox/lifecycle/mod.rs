@@ -81,7 +81,6 @@ impl Sandbox {
         sandbox.limit(events)?;
         sandbox.connect(stop, events)?;
         sandbox.prove_disk(events)?;
-        sandbox.is_new = false;
         if !sandbox.paths.data().exists() {
             sandbox.write_config(&binary)?;
             match &spec.copy_of {
@@ -95,7 +94,9 @@ impl Sandbox {
                 }
             }
         }
+        // A server that has never started, for a setting that it refuses say, has nothing worth keeping.
         sandbox.start(&binary, stop, events)?;
+        sandbox.is_new = false;
         Ok(sandbox)
     }
 
