@@ -51,4 +51,6 @@ impl Answer {
 }
 
 #[cfg(test)]
+mod five_minutes;
+#[cfg(test)]
 mod tests;

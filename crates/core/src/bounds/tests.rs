@@ -4,14 +4,14 @@ use super::*;
 use crate::random::{Random, Seed};
 
 /// A run that kept up, with as many completions as arrivals.
-fn kept(rate: f64, seconds: f64) -> RunAt {
+pub(super) fn kept(rate: f64, seconds: f64) -> RunAt {
     let count = (rate * seconds) as u64;
     let settled = Some(true);
     RunAt { rate, seconds, arrivals: count, completed: count, settled, valid: true, ..RunAt::default() }
 }
 
 /// A run that fell behind and completed `throughput` per second.
-fn behind(rate: f64, throughput: f64) -> RunAt {
+pub(super) fn behind(rate: f64, throughput: f64) -> RunAt {
     let mut run = kept(rate, 10.0);
     run.completed = (throughput * run.seconds) as u64;
     run.settled = Some(false);
@@ -31,7 +31,7 @@ fn up_to_200(rate: f64) -> RunAt {
     if rate < 200.0 { kept(rate, 10.0) } else { behind(rate, 200.0) }
 }
 
-fn sequence(width: f64) -> Sequence {
+pub(super) fn sequence(width: f64) -> Sequence {
     Sequence { wanted: Wanted { width }, rate_min: 0.0, rate_max: 1e6, runs_left: usize::MAX }
 }
 
@@ -297,19 +297,6 @@ fn a_first_run_far_behind_its_rate_brings_a_lower_one() {
     assert_eq!(nearer(behind(800.0, 700.0)), None, "it is near");
     assert_eq!(nearer(behind(1_100.0, 320.0)), None, "a neighbour came with that run");
     assert_eq!(nearer(kept(1_100.0, 10.0)), None);
-}
-
-#[test]
-fn the_last_runs_are_those_of_the_curve_whatever_the_bounds_lack() {
-    let mut runs = measured(&[100.0, 300.0], up_to_200);
-    for left in (0..=13).rev() {
-        let sequence = Sequence { runs_left: left, ..sequence(0.0) };
-        let Some(Step::Run(rate)) = sequence.next(&runs, &Responses::default()) else { panic!("it goes on") };
-        runs.push(up_to_200(rate));
-    }
-    let rates = Answer::of(&runs).carried.rates;
-    let curve: Vec<usize> = rates.iter().filter(|rate| rate.rate < 90.0).map(|rate| rate.runs).collect();
-    assert_eq!(curve, [3; 4], "{rates:?}");
 }
 
 #[test]

@@ -39,6 +39,7 @@ pub fn compare(one: &Study, other: &Study) -> Result<String> {
     }
     let matches = matches(both)?;
     let mut body = head(both, verdict(one, other).as_ref());
+    body.push_str(&caveats(both));
     body.extend(matches.iter().enumerate().map(|(at, found)| part(both, found, at, matches.len())));
     body.push_str(&section(both, &matches[0].series));
     let banner = banner("two studies:", &format!("{first} and {second}"));
@@ -85,6 +86,14 @@ fn head(studies: [&Study; 2], verdict: Option<&Wording>) -> String {
         verdict.map_or_else(String::new, |told| verdicts(std::slice::from_ref(told))),
         Text(&title)
     )
+}
+
+fn caveats(studies: [&Study; 2]) -> String {
+    let of = |side: usize| {
+        let name = Text(&studies[side].plan.id);
+        format!("<h3>{} {name}</h3>{}", plots::SIDES[side], sections::caveats_of(studies[side]))
+    };
+    sections::section("caveats", "Caveats", "", &(of(0) + &of(1)))
 }
 
 fn card(study: &Study, side: usize) -> String {
@@ -164,8 +173,13 @@ pub fn section(studies: [&Study; 2], series: &[usize; 2]) -> String {
             in_table("Other variables that differ", &others)
         ),
     };
-    let words = "Only what was recorded, and only where it is not the same in both.";
-    sections::section("differences", "What differs", words, &format!("{shown}{folded}"))
+    let words = "What differs: only what was recorded, and only where it is not the same in both.";
+    sections::section(
+        "environment",
+        "Environment",
+        words,
+        &format!("<div id=\"differences\">{shown}{folded}</div>"),
+    )
 }
 
 /// The server of a series; an empty record where the manifest has none.
@@ -240,7 +254,7 @@ mod tests {
         other.manifest.machine.insert("kernel".to_owned(), "Linux 6.12".to_owned());
         other.plan.settings.duration_s = 60.0;
         let page = compare(&fixture::demo(), &other).unwrap();
-        let differs = page.split("id=\"differences\"").nth(1).unwrap();
+        let differs = page.split("id=\"environment\"").nth(1).unwrap();
         let (shown, folded) = differs.split_once("<details").unwrap();
         for part in
             ["11.4.2-MariaDB", "10.11.14", "fsync", "O_DIRECT", "Linux 6.12", "<td>15 s</td><td>1 min</td>"]

@@ -12,12 +12,13 @@ use crate::format;
 use crate::published::{Published, against, hosts, share_words, shown};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::why::Verdict;
-use evenkeel_study::harness::{Cell, Figure, Finding, Part};
+use evenkeel_study::harness::{Cell, Figure, Finding, Part, Run};
 use plots::Line;
 
 pub fn html(view: &Published<'_>) -> String {
     let parts: String = view.plan.parts.iter().map(|of| part(view, of)).collect();
-    let body = [headline(view), caveats(view), findings(view), why(view), parts, environment(view)];
+    let body =
+        [headline(view), caveats(view), findings(view), why(view), parts, runs(view), environment(view)];
     let kind = format!("study of {}", view.plan.kind);
     let title = format!("{} · Evenkeel {kind}", view.plan.id);
     page::document(&title, &page::banner(&kind, &view.plan.id), &body.concat())
@@ -170,6 +171,41 @@ fn row(cell: &Cell<'_>, figures: &[&Figure], hosts: &[String], at: usize) -> Str
     };
     fields.extend(figures.iter().map(value));
     format!("<tr>{}</tr>\n", fields.concat())
+}
+
+/// Every run with its figures, folded away part by part.
+fn runs(view: &Published<'_>) -> String {
+    let items: String = view.plan.parts.iter().map(|part| runs_of(view, part)).collect();
+    let words = "Every run that counts. Attempts are those at the same run that were disturbed from outside, and set aside.";
+    if items.is_empty() { items } else { section("runs", "Runs", words, &items) }
+}
+
+fn runs_of(view: &Published<'_>, part: &Part) -> String {
+    let cells = view.cells_of(part);
+    let figures = view.known(&cells);
+    let mut runs: Vec<&Run> = cells.iter().flat_map(|cell| cell.runs.iter().copied()).collect();
+    runs.sort_by_key(|run| (run.started_unix_s, run.repeat));
+    let factors = part.factors.iter().map(|factor| (factor.name.as_str(), ""));
+    let heads = [("began", ""), ("repeat", ""), ("attempts", "")].into_iter().chain(factors);
+    let heads = heads.chain(figures.iter().map(|figure| (figure.head[0], figure.head[1])));
+    let heads: String = heads.map(|(name, unit)| head(name, unit)).collect();
+    let row = |run: &&Run| {
+        let began = format::date(run.started_unix_s);
+        let about = [began, run.repeat.to_string(), run.set_aside.len().to_string()];
+        let value = |figure: &&Figure| run.figure(figure.key).map_or(format::ABSENT.into(), format::short);
+        let fields = about.into_iter().chain(run.levels.clone()).chain(figures.iter().map(value));
+        format!("<tr>{}</tr>\n", fields.map(|text| field(&text)).collect::<String>())
+    };
+    let body = format!("<tbody>{}</tbody>", runs.iter().map(row).collect::<String>());
+    let title = Text(if part.title.is_empty() { &part.name } else { &part.title }).to_string();
+    let count = format::counted(runs.len(), "run");
+    let table = table(&format!("Runs, {title}"), &heads, &body);
+    match runs.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<details class=\"plan\"><summary><b>{title}</b> <span class=\"words\">{count}</span></summary>{table}</details>\n"
+        ),
+    }
 }
 
 pub fn caveats(view: &Published<'_>) -> String {

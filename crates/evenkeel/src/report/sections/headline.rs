@@ -140,6 +140,10 @@ fn variants(study: &Study) -> String {
 }
 
 pub fn caveats(study: &Study) -> String {
+    section("caveats", "Caveats", "", &caveats_of(study))
+}
+
+pub fn caveats_of(study: &Study) -> String {
     let doubts = doubts(&study.plan, &study.summary, &study.runs);
     let mut inner = String::new();
     for severity in Severity::GRAVEST_FIRST {
@@ -156,7 +160,7 @@ pub fn caveats(study: &Study) -> String {
     if inner.is_empty() {
         inner = format!("<p>{}</p>\n", if study.runs.is_empty() { "None yet." } else { "None." });
     }
-    section("caveats", "Caveats", "", &inner)
+    inner
 }
 
 /// Class of the style sheet, heading, and what it means for the reader.

@@ -10,7 +10,7 @@ use super::legend::Text;
 use crate::format::ABSENT;
 pub use cells::{cells, plans};
 pub use environment::{TELLING, environment, list, settings, spoken};
-pub use headline::{caveats, evidence, headline, trust_text, unbroken, verdicts};
+pub use headline::{caveats, caveats_of, evidence, headline, trust_text, unbroken, verdicts};
 pub use server::server;
 pub use timelines::{outcomes, timelines};
 
