@@ -14,7 +14,7 @@ mod model;
 mod sizing;
 
 use crate::caveat::threshold::RUNS_MIN;
-use crate::statistics::{CONFIDENCE, Sample, halved, student_quantile};
+use crate::statistics::{CONFIDENCE, Sample, halved_to, student_quantile};
 pub use model::{Ends, Measured, Statistic};
 pub use sizing::{LeftOut, Prediction, SizeError, Sizing};
 
@@ -61,6 +61,9 @@ impl Answer {
         }
     }
 }
+
+/// To how much of itself the highest rate that meets an objective is found.
+const RATE_ACCURACY: f64 = 1e-3;
 
 /// From which error on, as a part of what was measured, a prediction is a guess.
 pub const ERROR_MUCH: f64 = 1.0;
@@ -145,7 +148,11 @@ impl Server {
             (fitting > lowest).then_some(())?;
             (fitting, beyond) = ((FEWER * fitting).max(lowest), fitting);
         }
-        Some(if beyond.is_finite() { halved(fitting, beyond, fits) } else { fitting })
+        Some(if beyond.is_finite() {
+            halved_to(RATE_ACCURACY * fitting, fitting, beyond, fits)
+        } else {
+            fitting
+        })
     }
 
     fn out_of_reach(&self, rate: f64, figure: Statistic, objective: f64) -> SizeError {

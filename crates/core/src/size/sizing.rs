@@ -1,5 +1,5 @@
 use super::model::{Drawn, Ends, Fit, Measured, Statistic, draws};
-use crate::statistics::{CONFIDENCE, halved, normal_tail};
+use crate::statistics::{CONFIDENCE, halved_to, normal_tail};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 const RUN_S: f64 = 60.0;
 /// Upper over lower end from which on an interval is called wide.
 const WIDE: f64 = 2.0;
+/// Of the logarithm of a response.
+const ACCURACY: f64 = 1e-6;
 
 /// A response with its 95 % prediction interval: what one run of a minute at that rate gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +62,8 @@ pub struct Sizing {
     drawn: Vec<(Drawn, Fit)>,
     /// Made when it is first asked for: it takes a model for each rate.
     left_out: OnceLock<Vec<LeftOut>>,
+    /// Lower ends at the lowest and the highest rate.
+    lows: OnceLock<[Option<f64>; 2]>,
 }
 
 impl Sizing {
@@ -71,7 +75,7 @@ impl Sizing {
         }
         let fitted = |drawn: Drawn| Some((drawn, drawn.fit(&points, figure)?));
         let drawn = draws(&points, &ends, figure).into_iter().filter_map(fitted).collect();
-        Ok(Self { points, ends, figure, drawn, left_out: OnceLock::new() })
+        Ok(Self { points, ends, figure, drawn, left_out: OnceLock::new(), lows: OnceLock::new() })
     }
 
     pub fn points(&self) -> &[Measured] {
@@ -98,8 +102,10 @@ impl Sizing {
         let at = rate.max(self.range().0);
         let found = self.quantiles(rate, at).ok_or(SizeError::Saturates { rate, at_most: None })?;
         // No server answers faster at a higher load than at a lower one.
-        let settled = [self.range().0, self.range().1].into_iter().filter(|settled| *settled < at);
-        let floors = settled.filter_map(|settled| Some(self.quantiles(settled, settled)?.low));
+        let range = [self.range().0, self.range().1];
+        let lows =
+            self.lows.get_or_init(|| range.map(|rate| self.quantiles(rate, rate).map(|found| found.low)));
+        let floors = range.iter().zip(lows).filter(|(rate, _)| **rate < at).filter_map(|(_, low)| *low);
         let low = floors.fold(found.low, f64::max);
         Ok(Prediction { low, response: found.response.max(low), high: found.high.max(low), ..found })
     }
@@ -151,7 +157,7 @@ fn quantile(runs: &[(f64, f64)], count: f64) -> Option<f64> {
     let reach = |sign: f64| runs.iter().map(move |(mean, variance)| mean + sign * 9.0 * variance.sqrt());
     let low = reach(-1.0).fold(f64::INFINITY, f64::min);
     let high = reach(1.0).fold(f64::NEG_INFINITY, f64::max);
-    Some(halved(low, high, |at| below(at) < count))
+    Some(halved_to(ACCURACY, low, high, |at| below(at) < count))
 }
 
 /// Rates are per second and times in seconds; `at_most` is `None` where response times alone say that a server saturates.

@@ -122,10 +122,15 @@ fn continued_fraction(b0: f64, term: impl Fn(u32) -> (f64, f64)) -> f64 {
 }
 
 /// The value between two below which all are `is_below`. Halves until the two are neighbours, near zero as well.
-pub(crate) fn halved(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+pub(crate) fn halved(low: f64, high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
+    halved_to(0.0, low, high, is_below)
+}
+
+/// The same to within this distance.
+pub(crate) fn halved_to(within: f64, mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = f64::midpoint(low, high);
-        if middle <= low || middle >= high {
+        if middle <= low || middle >= high || high - low <= within {
             return middle;
         }
         if is_below(middle) { low = middle } else { high = middle }

@@ -126,7 +126,7 @@ mod tests {
         }
         assert!(duration("1e9s").unwrap_err().to_string().contains("has an exponent, which is not accepted"));
         assert!(duration("8").unwrap_err().to_string().contains("has no unit; write it as 8s, 8ms or 8m"));
-        for text in ["", "0", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
+        for text in ["", "s", "-1s", "10 parsecs", "nan", "1e9h", "99999h"] {
             assert!(duration(text).is_err(), "{text}");
         }
     }
