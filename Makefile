@@ -56,7 +56,8 @@ test: toolchain tools ## All tests, against real servers; what fails is tried on
 	$(CARGO) test $(TESTS) --no-run
 	@nice -n 19 make -s lint CARGO="$(CARGO)" LINT_FOLDER="--target-dir target/lint" >target/lint.log 2>&1 & lint=$$!; \
 	export EVENKEEL_SKIPPED=$(SKIPPED) EVENKEEL_SERVERS=$(SERVERS) TMPDIR=$(TEST_FILES) RUST_TEST_THREADS=$(TEST_THREADS); \
-	tests/run $(CARGO) test $(TESTS); code=$$?; \
+	$(CARGO) test $(TESTS) --no-fail-fast 2>&1 | tee target/test.log; code=$${PIPESTATUS[0]}; \
+	[ $$code = 0 ] || { tests/again target/test.log $(CARGO) test $(TESTS); code=$$?; }; \
 	wait $$lint || { code=1; cat target/lint.log; }; \
 	sort -u $(SKIPPED) | awk '{ all = all (NR > 1 ? ", " : "") $$0 } \
 	   END { print NR ? NR " tests were skipped: " all : "no test was skipped" }'; exit $$code

@@ -147,7 +147,7 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
 fn of_system(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         io::ErrorKind::StorageFull => Some("free some space where it is written, or write it elsewhere"),
-        io::ErrorKind::AddrInUse => Some("choose another port; `ss -ltnp` shows who has this one"),
+        io::ErrorKind::AddrInUse => Some("choose another address; `ss -lxtnp` shows who has this one"),
         _ => None,
     }
 }

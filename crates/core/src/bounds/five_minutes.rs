@@ -4,15 +4,17 @@ use super::tests::{behind, kept, sequence};
 use super::{Answer, Responses, RunAt, Sequence, Step};
 use crate::random::{Random, Seed};
 
-/// What 28 runs, which a profile of five minutes has time for, bring on a server that carries 200/s and sways by this share from run to
+/// What 24 runs, about as many as a profile of five minutes has, bring on a server that carries 200/s and sways by this share from run to
 /// run: upper over lower bound, and rates of the curve that have three runs.
 fn after_five_minutes(sway: f64, search_error: f64, seed: u64) -> (f64, usize) {
     let mut random = Random::new(Seed(seed));
     let mut sequence = sequence(0.0);
-    let first = sequence.first(200.0 * search_error, false);
+    let begun = sequence.first(200.0 * search_error, false);
     let mut runs: Vec<RunAt> = Vec::new();
-    for left in (1..=28).rev() {
+    for left in (1..=24).rev() {
         sequence.runs_left = left;
+        let of_first: Vec<RunAt> = runs.iter().filter(|run| begun.contains(&run.rate)).cloned().collect();
+        let first = [begun[0], Sequence::nearer(&of_first).unwrap_or(begun[1])];
         let made = |rate: f64| runs.iter().filter(|run| run.rate == rate).count();
         let rate = Sequence::opening(&first, made).unwrap_or_else(|| next_of(sequence, &runs));
         let carries = 200.0 * (1.0 + sway * (2.0 * random.unit() - 1.0));
@@ -21,7 +23,7 @@ fn after_five_minutes(sway: f64, search_error: f64, seed: u64) -> (f64, usize) {
     let carried = Answer::of(&runs).carried;
     let least = carried.at_least.unwrap();
     let curve = carried.rates.iter().filter(|rate| rate.rate <= 0.9 * least && rate.runs >= 3).count();
-    (carried.at_most.unwrap() / least, curve)
+    (carried.at_most.unwrap_or(f64::INFINITY) / least, curve)
 }
 
 fn next_of(sequence: Sequence, runs: &[RunAt]) -> f64 {
@@ -32,13 +34,13 @@ fn next_of(sequence: Sequence, runs: &[RunAt]) -> f64 {
 #[test]
 fn five_minutes_are_enough_for_narrow_bounds_and_a_curve_where_the_server_sways_little() {
     for search_error in [0.75, 0.9, 1.0, 1.2, 1.4] {
-        for (sway, width_max) in [(0.0, 1.3), (0.1, 1.3), (0.25, 1.65)] {
+        for (sway, width_max, curves_min) in [(0.0, 1.3, 99), (0.1, 1.4, 95), (0.25, 2.0, 75)] {
             let tries: Vec<_> = (0..99).map(|seed| after_five_minutes(sway, search_error, seed)).collect();
             let mut widths: Vec<f64> = tries.iter().map(|(width, _)| *width).collect();
             widths.sort_by(f64::total_cmp);
             assert!(widths[49] < width_max, "search off by {search_error}, sway {sway}: {}", widths[49]);
             let full = tries.iter().filter(|(_, curve)| *curve >= 4).count();
-            assert!(full >= 95, "search off by {search_error}, sway {sway}: {full} curves of 99");
+            assert!(full >= curves_min, "search off by {search_error}, sway {sway}: {full} curves of 99");
         }
     }
 }

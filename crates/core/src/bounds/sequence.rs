@@ -143,11 +143,6 @@ impl Sequence {
         });
         let made: usize = rates.iter().map(|rate| rate.runs).sum();
         let objective = responses.objective.and_then(|ends| self.of_objective(&answer, ends));
-        let last =
-            self.curve(&answer).filter(|(_, runs)| objective.is_none() && self.runs_left <= runs + SPARE);
-        if let Some((rate, _)) = last {
-            return Some(Step::Run(rate));
-        }
         let first = if responses.objective.is_some() { RATES_FIRST * RUNS_MIN } else { RUNS_BOUNDS };
         let above = |carried: &&Rate| rates.iter().find(|rate| rate.rate > carried.rate);
         let gap = carried.and_then(|carried| Some(above(&carried)?.rate / carried.rate));
@@ -161,6 +156,11 @@ impl Sequence {
                 && failed.is_some_and(|failed| rate.rate < failed.rate)
         };
         let is_due = carried.is_some() && made >= first && objective.is_none();
+        let last = self.curve(&answer).filter(|(_, lacks)| is_due && self.runs_left <= lacks + SPARE);
+        if let Some((rate, _)) = last {
+            let begun = begun(rates, carried, failed);
+            return Some(Step::Run(begun.map_or(rate, |begun| begun.rate)));
+        }
         // All of them begin before one is repeated, and the one with the fewest runs comes next: what drifts with time meets the rates
         // alike, and runs of a rate that lie apart show it.
         if let Some(missing) = self.missing(&answer).filter(|_| is_due) {
@@ -186,7 +186,7 @@ impl Sequence {
             (Some(_), _) if highest.rate < self.overload(&answer) / CLOSE => {
                 Step::Run(self.overload(&answer))
             }
-            (_, None) => self.upwards(highest, runs),
+            (_, None) => self.upwards(highest),
             (None, Some(_)) if lowest.is_mostly_kept_up() && lowest.runs < RUNS_UNDECIDED => {
                 Step::Run(lowest.rate)
             }
@@ -245,9 +245,9 @@ impl Sequence {
         known.find(|rate| answer.carried.is_overload(*rate)).unwrap_or_else(new)
     }
 
-    fn upwards(&self, highest: &Rate, runs: &[RunAt]) -> Step {
-        // Where all fell behind it is the speed that sways, and a further run decides; else fewer runs tell at a higher rate.
-        let is_behind = runs.iter().filter(|run| run.rate == highest.rate).all(RunAt::fell_behind);
+    fn upwards(&self, highest: &Rate) -> Step {
+        // Where most fell behind, a further run may decide; else a higher rate tells in fewer runs.
+        let is_behind = !highest.is_mostly_kept_up();
         let enough = if is_behind { RUNS_UNDECIDED } else { RUNS_MIN };
         match highest.fate {
             Fate::Undecided if highest.runs < enough => Step::Run(highest.rate),
@@ -323,6 +323,15 @@ impl Sequence {
             ends.windows(2).max_by(|one, other| (one[1] / one[0]).total_cmp(&(other[1] / other[0])))?;
         (widest[1] / widest[0] > CLOSE * CLOSE).then(|| Step::Run(middle(widest[0], widest[1])))
     }
+}
+
+/// A rate between these that has begun and lacks runs.
+fn begun<'a>(rates: &'a [Rate], carried: Option<&Rate>, failed: Option<&Rate>) -> Option<&'a Rate> {
+    let is_between = |rate: &Rate| {
+        carried.is_some_and(|carried| rate.rate > carried.rate)
+            && failed.is_none_or(|failed| rate.rate < failed.rate)
+    };
+    rates.iter().find(|rate| rate.runs < RUNS_MIN && is_between(rate))
 }
 
 /// Whether an undecided rate does. Far above what was carried a lower rate tells more, unless most of its runs kept up.

@@ -148,11 +148,12 @@ impl Server {
             (fitting > lowest).then_some(())?;
             (fitting, beyond) = ((FEWER * fitting).max(lowest), fitting);
         }
-        Some(if beyond.is_finite() {
-            halved_to(RATE_ACCURACY * fitting, fitting, beyond, fits)
-        } else {
-            fitting
-        })
+        if beyond.is_infinite() {
+            return Some(fitting);
+        }
+        // The middle of the last step may be beyond by half of it.
+        let within = RATE_ACCURACY * fitting;
+        Some(halved_to(within, fitting, beyond, fits) - within / 2.0)
     }
 
     fn out_of_reach(&self, rate: f64, figure: Statistic, objective: f64) -> SizeError {

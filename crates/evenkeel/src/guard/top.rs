@@ -147,7 +147,7 @@ mod tests {
             "on loan            1  of 4 at most, 0 asleep, the oldest for 500.0 ms; 1 so far, refused 0 times",
             "200/s",
             "4.0 ms",
-            "not available: ",
+            "not available: cycles_per_commit",
             "cpu_per_commit        0.002000",
             "up 0:00:03",
         ] {

@@ -193,10 +193,6 @@ impl Recorder {
         }
     }
 
-    pub fn completed_in_phase(&self) -> u64 {
-        self.result.intervals.iter().map(|interval| interval.completed).sum()
-    }
-
     fn count_ends(&mut self) {
         let mut ends = std::mem::take(&mut self.ends);
         for end in ends.drain(..) {

@@ -9,11 +9,12 @@ use super::legend::{Text, legend, swatch};
 use super::page::{self, figure};
 use super::sections::{evidence, field, head, list, section, table, unbroken};
 use crate::format;
-use crate::published::{Published, against, hosts, share_words, shown};
+use crate::published::{Published, against, hosts, of_host, share_words, shown};
 use evenkeel_core::caveat::Caveat;
 use evenkeel_core::why::Verdict;
 use evenkeel_study::harness::{Cell, Figure, Finding, Part, Run};
 use plots::Line;
+use std::collections::BTreeSet;
 
 pub fn html(view: &Published<'_>) -> String {
     let parts: String = view.plan.parts.iter().map(|of| part(view, of)).collect();
@@ -176,23 +177,29 @@ fn row(cell: &Cell<'_>, figures: &[&Figure], hosts: &[String], at: usize) -> Str
 /// Every run with its figures, folded away part by part.
 fn runs(view: &Published<'_>) -> String {
     let items: String = view.plan.parts.iter().map(|part| runs_of(view, part)).collect();
-    let words = "Every run that counts. Attempts are those at the same run that were disturbed from outside, and set aside.";
+    let words =
+        "Every run that counts; set aside: attempts at the same run that were disturbed from outside.";
     if items.is_empty() { items } else { section("runs", "Runs", words, &items) }
 }
 
 fn runs_of(view: &Published<'_>, part: &Part) -> String {
     let cells = view.cells_of(part);
     let figures = view.known(&cells);
+    let hosts: BTreeSet<String> = hosts(&cells).into_iter().chain([String::new()]).collect();
     let mut runs: Vec<&Run> = cells.iter().flat_map(|cell| cell.runs.iter().copied()).collect();
     runs.sort_by_key(|run| (run.started_unix_s, run.repeat));
     let factors = part.factors.iter().map(|factor| (factor.name.as_str(), ""));
-    let heads = [("began", ""), ("repeat", ""), ("attempts", "")].into_iter().chain(factors);
+    let heads = [("began", ""), ("repeat", ""), ("set aside", "")].into_iter().chain(factors);
     let heads = heads.chain(figures.iter().map(|figure| (figure.head[0], figure.head[1])));
     let heads: String = heads.map(|(name, unit)| head(name, unit)).collect();
     let row = |run: &&Run| {
         let began = format::date(run.started_unix_s);
         let about = [began, run.repeat.to_string(), run.set_aside.len().to_string()];
-        let value = |figure: &&Figure| run.figure(figure.key).map_or(format::ABSENT.into(), format::short);
+        let value = |figure: &&Figure| {
+            let of = hosts.iter().filter_map(|host| run.figure(&of_host(figure.key, host)));
+            let all: Vec<String> = of.map(format::short).collect();
+            if all.is_empty() { format::ABSENT.to_owned() } else { all.join(", ") }
+        };
         let fields = about.into_iter().chain(run.levels.clone()).chain(figures.iter().map(value));
         format!("<tr>{}</tr>\n", fields.map(|text| field(&text)).collect::<String>())
     };

@@ -45,9 +45,6 @@ const WAITING_MAX: usize = 4 << 20;
 /// How long a drain may still take after somebody asked to stop.
 const STOP_DRAIN: Nanos = Nanos::from_millis(500);
 
-/// Completions from which on the pace of a run is known.
-const PACE_MIN: u64 = 100;
-
 /// What all threads of a run read.
 pub(super) struct Shared<'a> {
     pub plan: &'a LoadPlan,
@@ -118,7 +115,6 @@ pub(super) struct Worker<'a> {
     measure_start: Nanos,
     measure_end: Nanos,
     drain_end: Nanos,
-    has_ended: bool,
     stopped: bool,
 }
 
@@ -182,7 +178,6 @@ impl<'a> Worker<'a> {
             measure_start: Nanos::MAX,
             measure_end: Nanos::MAX,
             drain_end: Nanos::MAX,
-            has_ended: false,
             stopped: false,
         })
     }
@@ -198,7 +193,6 @@ impl<'a> Worker<'a> {
             self.dispatch_due(now);
             self.expire(now);
             self.look_at_stop(now);
-            self.look_at_end(now);
             self.publish();
             if self.is_over(now) {
                 break;
@@ -297,28 +291,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Where more is under way at the end than the drain has time for at the pace of the run, the server has fallen behind, and
-    /// waiting would show nothing else.
-    fn look_at_end(&mut self, now: Nanos) {
-        if self.has_ended || now < self.measure_end {
-            return;
-        }
-        self.has_ended = true;
-        let plan = self.shared.plan;
-        let completed = self.recorder.completed_in_phase();
-        let in_drain = completed as f64 * plan.drain.as_secs_f64() / plan.measure.as_secs_f64().max(1e-9);
-        if completed >= PACE_MIN && self.under_way() as f64 > in_drain {
-            self.drain_end = self.measure_end;
-        }
-    }
-
-    fn under_way(&self) -> usize {
-        self.busy + self.waiting.len()
-    }
-
     /// Tells the gauges what there is to see.
     fn publish(&self) {
-        self.gauges.in_flight(self.under_way() as u64);
+        self.gauges.in_flight((self.busy + self.waiting.len()) as u64);
     }
 
     fn is_over(&self, now: Nanos) -> bool {

@@ -81,6 +81,7 @@ impl Sandbox {
         sandbox.limit(events)?;
         sandbox.connect(stop, events)?;
         sandbox.prove_disk(events)?;
+        sandbox.is_new = false;
         if !sandbox.paths.data().exists() {
             sandbox.write_config(&binary)?;
             match &spec.copy_of {
@@ -94,9 +95,7 @@ impl Sandbox {
                 }
             }
         }
-        // A server that has never started, for a setting that it refuses say, has nothing worth keeping.
         sandbox.start(&binary, stop, events)?;
-        sandbox.is_new = false;
         Ok(sandbox)
     }
 
