@@ -223,10 +223,13 @@ pub fn caveats(view: &Published<'_>) -> String {
 
 /// Where it was measured, and how to measure it again.
 pub fn environment(view: &Published<'_>) -> String {
+    // A simulation has no place.
+    let place = match view.said.place.is_empty() {
+        true => String::new(),
+        false => format!("<div class=\"card\">{}</div>\n", list(&view.said.place)),
+    };
     let inner = format!(
-        "<div class=\"card\">{}</div>\n<h3>To repeat it</h3>\
-         <pre class=\"command\">evenkeel {}</pre><p class=\"words\">seed {}, study {}</p>\n",
-        list(&view.said.place),
+        "{place}<h3>To repeat it</h3><pre class=\"command\">evenkeel {}</pre><p class=\"words\">seed {}, study {}</p>\n",
         Text(&view.plan.command.join(" ")),
         view.plan.seed,
         Text(&view.plan.id)
