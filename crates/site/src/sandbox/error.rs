@@ -123,7 +123,13 @@ impl SandboxError {
             }
             _ => CORRECT,
         };
-        Self::Limit { what: what.into(), reason: error.to_string(), hint }
+        let reason = match error.kind() {
+            io::ErrorKind::InvalidInput => {
+                format!("the kernel refuses it, most likely since a group above it has less ({error})")
+            }
+            _ => error.to_string(),
+        };
+        Self::Limit { what: what.into(), reason, hint }
     }
 
     pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
