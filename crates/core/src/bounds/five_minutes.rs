@@ -1,11 +1,11 @@
-//! What a profile has time for on a server whose speed sways.
+//! What a profile has time for on a server whose speed varies from run to run.
 
 use super::tests::{behind, kept, sequence};
 use super::{Answer, Responses, RunAt, Sequence, Step};
 use crate::random::{Random, Seed};
 
-/// What 24 runs, about as many as a profile of five minutes has, bring on a server that carries 200/s and sways by this share from run to
-/// run: upper over lower bound, and rates of the curve that have three runs.
+/// What 24 runs, about as many as a profile of five minutes has, bring on a server that carries 200/s, by this share more or less from run
+/// to run: upper over lower bound, and rates of the curve that have three runs.
 fn after_five_minutes(sway: f64, search_error: f64, seed: u64) -> (f64, usize) {
     let mut random = Random::new(Seed(seed));
     let mut sequence = sequence(0.0);

@@ -238,7 +238,7 @@ mod tests {
     fn a_server_that_is_down_is_told_once_and_again_when_it_is_back() {
         let (mut watch, stats) = (Watch::default(), Stats::default());
         let mut after = |failed, logins| {
-            (0..failed).for_each(|_| stats.is_unreachable("refused".into()));
+            (0..failed).for_each(|_| stats.count_unreachable("refused".into()));
             add(&stats.logins, logins);
             watch.look(&stats, &Address::Unix("/s".into()))
         };

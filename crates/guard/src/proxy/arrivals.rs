@@ -58,7 +58,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub fn is_unreachable(&self, why: String) {
+    pub fn count_unreachable(&self, why: String) {
         self.unreachable.add();
         *self.unreachable_why.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }

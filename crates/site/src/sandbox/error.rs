@@ -125,7 +125,7 @@ impl SandboxError {
         };
         let reason = match error.kind() {
             io::ErrorKind::InvalidInput => {
-                format!("the kernel refuses it, most likely since a group above it has less ({error})")
+                format!("the kernel refuses it, most likely because a group above it has less ({error})")
             }
             _ => error.to_string(),
         };

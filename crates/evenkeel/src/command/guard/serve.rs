@@ -84,7 +84,7 @@ impl Health {
         if let Err(why) = &answer
             && !is_known
         {
-            self.handle.stats().is_unreachable(why.clone());
+            self.handle.stats().count_unreachable(why.clone());
         }
         *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }

@@ -184,7 +184,7 @@ impl Session {
                 Ok(())
             }
             Event::Unreachable(error) => {
-                cx.stats.is_unreachable(error.to_string());
+                cx.stats.count_unreachable(error.to_string());
                 Err(Refusal::Unreachable(error).into())
             }
             event => self.login_hangs(&event, cx),
