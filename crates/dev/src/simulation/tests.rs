@@ -1,13 +1,14 @@
 //! What core says of queues whose truth is known.
 
 use super::cell::Seconds;
-use super::{Served, Shared, TryPlan, mm1};
+use super::{Served, Shared, TryPlan, VirtualCell, mm1};
 use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::{Arrivals, Poisson};
 use evenkeel_core::bounds::Wanted;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::rates::{PROBES_MAX, ProbeOutcome, RateSearch, SearchStep};
 use evenkeel_core::stability::{Second, Stability};
+use evenkeel_core::statistics::pooled::{Bounds, Overall, Pooled, Run, relaxation_by, share_variance};
 
 /// The seconds of a run after its warm-up.
 fn seconds(served: impl Iterator<Item = Served>, warm_up: u64, measure: u64) -> Vec<Second> {
@@ -173,4 +174,50 @@ fn a_study_ends_early_when_the_bounds_are_as_tight_as_wanted() {
     let wanted = Wanted { width: 0.5 };
     let found = TryPlan { wanted, runs: 200, ..plan(0.0) }.play(Seed(1)).unwrap();
     assert!(found.runs < 30, "{found:?}");
+}
+
+/// Mean service rate of a server whose speed is another one in each run, by up to this part, per second.
+const SPEED: f64 = 1_000.0;
+
+/// The mean response at an arrival rate from three runs of 7 s, relative to the truth.
+fn of_three_runs(rate: f64, sway: f64, seed: Seed) -> Overall {
+    let mut random = Random::new(seed.child("speed"));
+    let mut run = |number| {
+        let speed = SPEED * (1.0 + sway * (2.0 * random.unit() - 1.0));
+        let service = Nanos::from_secs_f64(1.0 / speed);
+        let cell = VirtualCell { load: rate / speed, service, base: Nanos::from_secs(8) };
+        cell.run(1.0, 7.0, seed.numbered(number)).unwrap()
+    };
+    let runs: Vec<Run> = (0..3).map(&mut run).collect();
+    let pooled = Pooled::of(&runs, Some(relaxation_by(SPEED, rate))).unwrap();
+    // The mean of 1 / (m - l) over service rates m from a to b is ln((b - l) / (a - l)) / (b - a).
+    let free = |part: f64| SPEED * (1.0 + part) - rate;
+    let tau_s =
+        if sway > 0.0 { (free(sway) / free(-sway)).ln() / (2.0 * sway * SPEED) } else { 1.0 / free(0.0) };
+    pooled.tau().unwrap().scaled(1e-9 / tau_s)
+}
+
+#[test]
+fn rates_that_share_their_variance_have_narrower_intervals_that_hold_no_less() {
+    const TRIES: u64 = 300;
+    for sway in [0.0, 0.17] {
+        let (mut shown, mut held, mut widths) = ([0; 2], [0; 2], [vec![], vec![]]);
+        for seed in (0..TRIES).map(Seed) {
+            let of_rate = |load: f64| of_three_runs(load * SPEED, sway, seed.numbered((100.0 * load) as u64));
+            let alone = [0.16, 0.32, 0.48, 0.64].map(of_rate);
+            let mut shared = alone;
+            share_variance(&mut shared.iter_mut().collect::<Vec<_>>());
+            for (way, figure) in alone.map(|of| (0, of)).into_iter().chain(shared.map(|of| (1, of))) {
+                let Bounds::TwoSided { low, high } = figure.bounds else { continue };
+                shown[way] += 1;
+                held[way] += u64::from((low..=high).contains(&1.0));
+                widths[way].push(high / low);
+            }
+        }
+        let wide = widths.map(|mut of| *of.select_nth_unstable_by(shown[0] * 9 / 10, f64::total_cmp).1);
+        let share = [0, 1].map(|way| held[way] as f64 / shown[way] as f64);
+        let all = 4 * TRIES as usize;
+        assert!(shown[1] == all && share[1] > 0.9, "sway {sway}: {shown:?} of {all}, held {share:?}");
+        assert!(share[1] > share[0] - 0.04 && wide[1] < wide[0], "sway {sway}: held {share:?}, {wide:?}");
+    }
 }

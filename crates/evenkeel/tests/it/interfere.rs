@@ -1,6 +1,6 @@
 //! Jobs side by side on real private servers: measured, killed, gone on with, and nothing left behind.
 
-use crate::cli::{await_no_server, eventually, kill, refused, unread, words};
+use crate::cli::{await_no_server, eventually, kill, piped, refused, unread, words};
 use crate::guard::server::Server;
 use crate::left_out::left_out;
 use crate::sandbox::done;
@@ -123,8 +123,13 @@ fn a_server_of_the_users_has_a_schema_while_jobs_run_and_none_afterwards_and_wha
     await_no_server(home.path());
     assert_eq!(schemas(), "1", "nobody was there to drop it");
 
-    let results = done(home.path(), &words(&line));
-    let results: Value = serde_json::from_str(&results).expect("JSON");
+    let study = piped(home.path(), &words(&line));
+    eventually("the lock of the study", || {
+        let holder = server.sql("SELECT COALESCE(IS_USED_LOCK('scratch'), 0)");
+        holder != "0" && server.sql(&format!("KILL {holder}")).is_empty()
+    });
+    let results: Value =
+        serde_json::from_slice(&study.wait_with_output().expect("an end").stdout).expect("JSON");
     let rate = |cell: &Value| cell["figures"]["rate@db"]["mean"].as_f64();
     let cells = results["cells"].as_array().expect("cells");
     assert!(cells.iter().any(|cell| cell["a"] == "write" && rate(cell).is_some_and(|rate| rate > 0.0)));
@@ -132,7 +137,7 @@ fn a_server_of_the_users_has_a_schema_while_jobs_run_and_none_afterwards_and_wha
         cells.iter().all(|cell| cell["a"] != "alone" || cell["db"] != "alone"),
         "nothing was measured then"
     );
-    assert_eq!(schemas(), "0");
+    assert_eq!(schemas(), "0", "it is dropped although its idle connection was killed");
 }
 
 #[test]

@@ -121,6 +121,10 @@ fn every_job(server: &str, program: Option<&str>) {
         scene.exec(sql);
     }
     let mut place = Place { scene, program: program.map(str::to_owned) };
+    let (version, series) = (place.value("SELECT VERSION()"), server.replace('_', "."));
+    if !version.starts_with(series.trim_start_matches(|letter: char| !letter.is_ascii_digit())) {
+        return left_out(format!("{server}: the server that is here is {version}"));
+    }
     #[allow(clippy::print_stdout, reason = "bench/servers reads it")]
     let failed = JOBS.iter().filter(|(job, run)| {
         let outcome = catch_unwind(AssertUnwindSafe(|| run(&mut place)));

@@ -89,6 +89,7 @@ pub struct Trouble {
     pub least: f64,
     /// The victim's rates alone.
     pub alone_rates: Vec<f64>,
+    pub waits_for_cpu: bool,
     pub waits_for_disk: bool,
     /// What the neighbour did meanwhile: on the disk, and its rates.
     pub neighbour_mb_per_s: Option<f64>,
@@ -115,6 +116,7 @@ pub fn troubles(plan: &Plan, runs: &[Run]) -> Vec<Trouble> {
             neighbour: neighbours.map(|(_, job)| job).collect(),
             least: one.compared.ratio.interval.map_or(1.0, |(low, _)| low),
             alone_rates: one.alone.values(&key("rate", part, one.domain)),
+            waits_for_cpu: one.waits_for_cpu(),
             waits_for_disk: one.waits_for_disk(),
             neighbour_mb_per_s: mean(one.beside, "disk_mb_per_s", 1 - one.domain),
             neighbour_rates: one.beside.values(&key("rate", part, 1 - one.domain)),
@@ -198,7 +200,13 @@ fn stalls(part: &Part, cells: &[Cell<'_>]) -> Vec<String> {
         let beside = format!("beside {}", neighbours(part, cell.levels, domain));
         let beside = if beside.ends_with(' ') { ALONE } else { &beside };
         let (name, job, of) = (&part.factors[domain].name, &cell.levels[domain], counted(rates.len(), "run"));
-        (count > 0).then(|| format!("{name}'s {job} did not finish {beside} in {count} of {of}"))
+        let errors = cell.values(&key("errors", part, domain));
+        let what = if errors.iter().any(|count| *count > 0.0) {
+            "failed or did not finish"
+        } else {
+            "did not finish"
+        };
+        (count > 0).then(|| format!("{name}'s {job} {what} {beside} in {count} of {of}"))
     };
     let own = cells.iter().filter(|cell| cell.part.name == PART);
     own.flat_map(|cell| (0..cell.levels.len()).map(move |domain| (cell, domain))).filter_map(words).collect()
@@ -206,9 +214,10 @@ fn stalls(part: &Part, cells: &[Cell<'_>]) -> Vec<String> {
 
 impl Slowdown<'_> {
     fn words(&self) -> String {
-        let why = match self.reasons().as_slice() {
-            [] => "cause not found (caches and memory bandwidth are not watched)".to_owned(),
-            some => some.join(", "),
+        let why = match (self.reasons().as_slice(), self.unseen()) {
+            ([], Some(name)) => format!("cause not known, since CPU and disk of {name} were not seen"),
+            ([], None) => "cause not found (caches and memory bandwidth are not watched)".to_owned(),
+            (some, _) => some.join(", "),
         };
         let got = mean(self.beside, "cpus", self.domain).zip(mean(self.alone, "cpus", self.domain));
         let got = got.map_or_else(String::new, |(beside, alone)| {
@@ -236,9 +245,7 @@ impl Slowdown<'_> {
         let count = others(self.beside.part, self.beside.levels, self.domain).count();
         let who = if count > 1 { "all" } else { "both" };
         let mut found = Vec::new();
-        let waits = own("waiting");
-        let alone = mean(self.alone, "waiting", self.domain).unwrap_or(0.0);
-        if waits >= WAITS_FROM && waits >= WAITS_MORE + alone {
+        if self.waits_for_cpu() {
             let all = self.all("waiting", WAITS_FROM);
             found.push(if all { format!("{who} wait for CPU") } else { "it waits for CPU".to_owned() });
         }
@@ -249,6 +256,19 @@ impl Slowdown<'_> {
             found.push(format!("{who} send over the same network"));
         }
         found
+    }
+
+    fn waits_for_cpu(&self) -> bool {
+        let own = |cell| mean(cell, "waiting", self.domain).unwrap_or(0.0);
+        own(self.beside) >= WAITS_FROM.max(WAITS_MORE + own(self.alone))
+    }
+
+    /// A domain of which nobody saw whether it waits.
+    fn unseen(&self) -> Option<&str> {
+        let beside = others(self.beside.part, self.beside.levels, self.domain).map(|(place, _)| place);
+        let mut all = std::iter::once(self.domain).chain(beside);
+        let unseen = all.find(|place| mean(self.beside, "waiting", *place).is_none())?;
+        Some(&self.beside.part.factors[unseen].name)
     }
 
     fn waits_for_disk(&self) -> bool {

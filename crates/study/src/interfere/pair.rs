@@ -146,6 +146,8 @@ fn work(mut worker: Worker, affinity: Option<&Affinity>, pace: &Pace) -> Result<
             Err(PublishedError::Target(error @ TargetError::Statement { .. })) => {
                 done.errors += 1;
                 done.first_error.get_or_insert(error.to_string());
+                // A server on which every statement fails is not asked at full speed.
+                sleep(NAP);
                 continue;
             }
             Err(error) => return Err(error),

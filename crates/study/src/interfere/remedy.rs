@@ -107,17 +107,10 @@ fn at_hand(trouble: &Trouble, domains: &[Domain; 2], machine: &CpuSet) -> Vec<[D
     let both = |own: Domain, other: Domain| if victim == 0 { [own, other] } else { [other, own] };
     let limited = |other: Domain| both(own.clone(), other);
     let mut found = Vec::new();
-    if trouble.waits_for_disk {
-        let used = trouble.neighbour_mb_per_s.unwrap_or(0.0) * 1e6;
-        let limits =
-            DISK_SHARES.map(|share| DiskLimit { bytes_per_s: Some(mebibytes(share * used)), ..other.disk });
-        let all = limits.into_iter().chain([DiskLimit { iops: Some(DISK_IOPS), ..other.disk }]);
-        found.extend(all.map(|disk| limited(Domain { disk, ..other.clone() })));
-        return found;
-    }
     let (own_cpus, other_cpus) =
         (own.cpus.as_ref().unwrap_or(machine), other.cpus.as_ref().unwrap_or(machine));
-    if !own_cpus.intersection(other_cpus).is_empty() {
+    let waits_for_disk_alone = trouble.waits_for_disk && !trouble.waits_for_cpu;
+    if !waits_for_disk_alone && !own_cpus.intersection(other_cpus).is_empty() {
         if let Some((of_own, of_other)) = apart(own_cpus, other_cpus, machine) {
             let on = |domain: &Domain, cpus| Domain { cpus: Some(cpus), ..domain.clone() };
             found.push(both(on(own, of_own), on(other, of_other)));
@@ -125,9 +118,17 @@ fn at_hand(trouble: &Trouble, domains: &[Domain; 2], machine: &CpuSet) -> Vec<[D
         let weighs = |domain: &Domain, weight| Domain { weight: Some(weight), ..domain.clone() };
         found.push(both(weighs(own, WEIGHTS[0]), weighs(other, WEIGHTS[1])));
     }
-    let tighter = |quota: &f64| other.quota.is_none_or(|has| *quota < has);
-    let limits = QUOTAS.into_iter().filter(tighter);
-    found.extend(limits.map(|quota| limited(Domain { quota: Some(quota), ..other.clone() })));
+    if trouble.waits_for_disk {
+        let used = trouble.neighbour_mb_per_s.unwrap_or(0.0) * 1e6;
+        let limits =
+            DISK_SHARES.map(|share| DiskLimit { bytes_per_s: Some(mebibytes(share * used)), ..other.disk });
+        let all = limits.into_iter().chain([DiskLimit { iops: Some(DISK_IOPS), ..other.disk }]);
+        found.extend(all.map(|disk| limited(Domain { disk, ..other.clone() })));
+    } else {
+        let tighter = |quota: &f64| other.quota.is_none_or(|has| *quota < has);
+        let limits = QUOTAS.into_iter().filter(tighter);
+        found.extend(limits.map(|quota| limited(Domain { quota: Some(quota), ..other.clone() })));
+    }
     // A quota of all CPUs that a domain is left with would be refused.
     let fits = |domain: &Domain| {
         domain.quota.is_none_or(|quota| domain.cpus.as_ref().is_none_or(|cpus| quota < cpus.len() as f64))

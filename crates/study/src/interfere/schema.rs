@@ -15,6 +15,8 @@ const NO_REPLICA: &str = "rows of interfere would break a replica: name its sour
 pub struct Schema {
     name: String,
     is_ours: bool,
+    server: Target,
+    stop: Stop,
     control: Control,
 }
 
@@ -27,12 +29,11 @@ impl Schema {
         let nowhere = Target { database: None, ..target.clone() };
         // Goes on after a stop, to take away what it made.
         let control = Control::connect_to_finish(&nowhere, stop)?;
-        let mut schema = Self { name: name.to_owned(), is_ours: false, control };
+        let (server, stop) = (nowhere.clone(), stop.clone());
+        let mut schema = Self { name: name.to_owned(), is_ours: false, server, stop, control };
         schema.check_stands_alone(&nowhere)?;
         let text = literal(name.as_bytes());
-        // As long as the connection is there, which has nothing to do until the end.
-        schema.control.exec("SET SESSION wait_timeout = 31536000")?;
-        if schema.control.query_value(&format!("SELECT GET_LOCK({text}, 5)"))?.as_deref() != Some("1") {
+        if !schema.lock()? {
             let what = format!("another study works in the schema {name} of {nowhere}");
             let hint = "wait for its end, or name another schema by --scratch";
             return Err(PublishedError::with_hint(what, hint));
@@ -76,6 +77,27 @@ impl Schema {
         why.map_or(Ok(()), |what| Err(PublishedError::with_hint(what, NO_REPLICA)))
     }
 
+    /// As long as the connection is there, which has nothing to do until the end.
+    fn lock(&mut self) -> Result<bool, TargetError> {
+        self.control.exec("SET SESSION wait_timeout = 31536000")?;
+        let sql = format!("SELECT GET_LOCK({}, 5)", literal(self.name.as_bytes()));
+        Ok(self.control.query_value(&sql)?.as_deref() == Some("1"))
+    }
+
+    /// Drops it, but for what others put into it.
+    fn remove(&mut self) -> Result<(), TargetError> {
+        match self.foreign()? {
+            None => self.control.exec(&format!("DROP DATABASE {}", quoted(&self.name))).map(drop),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// The same where the idle connection was cut, unless another study has the schema by now.
+    fn remove_anew(&mut self) -> Result<(), TargetError> {
+        self.control = Control::connect_to_finish(&self.server, &self.stop)?;
+        if self.lock()? { self.remove() } else { Ok(()) }
+    }
+
     /// What there is in it that interfere did not make.
     fn foreign(&mut self) -> Result<Option<String>, TargetError> {
         let text = literal(self.name.as_bytes());
@@ -89,9 +111,9 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // Where the server is gone, the next study with this schema drops it; what others put into it stays.
-        if self.is_ours && matches!(self.foreign(), Ok(None)) {
-            let _ = self.control.exec(&format!("DROP DATABASE {}", quoted(&self.name)));
+        // Where the server is gone, the next study with this schema drops it.
+        if self.is_ours && self.remove().is_err() {
+            let _ = self.remove_anew();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Cells over their runs.
 
 use super::figures::estimate;
-use super::pooled::CellRuns;
+use super::pooled::{CellRuns, Times, record};
 use super::{answer, server};
 use crate::store::format::{
     AttemptRecord, Caveat, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
@@ -9,7 +9,7 @@ use crate::store::format::{
 };
 use crate::store::run_name;
 use evenkeel_core::disturbance::Disturbance;
-use evenkeel_core::statistics::pooled::relaxation_by;
+use evenkeel_core::statistics::pooled::{Overall, relaxation_by, share_variance};
 
 /// Every cell that has a run, in the order of series and rate.
 pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
@@ -17,10 +17,23 @@ pub fn summarise(plan: &PlanFile, runs: &[RunFile]) -> Vec<CellSummary> {
     cells.sort_by(|a, b| {
         (a.series, a.rate_per_s).partial_cmp(&(b.series, b.rate_per_s)).unwrap_or(a.id.cmp(&b.id))
     });
-    let mut summaries: Vec<CellSummary> =
-        cells.into_iter().filter_map(|cell| of_cell(cell, runs, memory(plan, runs, cell))).collect();
+    let mut all: Vec<OfCell<'_>> =
+        cells.into_iter().filter_map(|cell| OfCell::new(cell, runs, memory(plan, runs, cell))).collect();
+    for series in 0..plan.series.len() {
+        share_variances(all.iter_mut().filter(|cell| cell.cell.series == series).collect());
+    }
+    let mut summaries: Vec<CellSummary> = all.iter().map(OfCell::summary).collect();
     add_spreads(plan, &mut summaries);
     summaries
+}
+
+/// Gives response times of rates without a growing queue the variance from run to run that they share.
+fn share_variances(mut cells: Vec<&mut OfCell<'_>>) {
+    cells.retain(|cell| !matches!(stability(&cell.runs), Verdict::Unstable | Verdict::Mixed));
+    for place in 0..Times::default().len() {
+        let mut figures: Vec<_> = cells.iter_mut().filter_map(|cell| cell.times[place].as_mut()).collect();
+        share_variance(&mut figures);
+    }
 }
 
 /// Relaxation time in seconds at the rate of a cell, by what other runs tell of the saturation; `None` where they tell nothing.
@@ -29,61 +42,80 @@ fn memory(plan: &PlanFile, runs: &[RunFile], cell: &CellRecord) -> Option<f64> {
     Some(relaxation_by(saturation, cell.rate_per_s))
 }
 
-fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> Option<CellSummary> {
-    let all: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
-    if all.is_empty() {
-        return None;
+/// A cell and its runs.
+struct OfCell<'a> {
+    cell: &'a CellRecord,
+    all: Vec<&'a RunFile>,
+    /// Those that speak about the server.
+    runs: Vec<&'a RunFile>,
+    times: Times,
+    throughput: Option<EstimateRecord>,
+}
+
+impl<'a> OfCell<'a> {
+    fn new(cell: &'a CellRecord, runs: &'a [RunFile], memory: Option<f64>) -> Option<Self> {
+        let all: Vec<&RunFile> = runs.iter().filter(|run| run.cell == cell.id).collect();
+        if all.is_empty() {
+            return None;
+        }
+        let runs = standing(&all);
+        let pooled = CellRuns::of(&runs, memory);
+        let times = pooled.as_ref().map(CellRuns::times).unwrap_or_default();
+        Some(Self { cell, all, runs, times, throughput: pooled.as_ref().and_then(CellRuns::throughput) })
     }
-    let runs = standing(&all);
-    // A run without a single answer has no response time, least of all zero.
-    let answered = |time: fn(&TimesRecord) -> f64| {
-        estimate(&runs.iter().filter_map(|run| run.response.measured().map(time)).collect::<Vec<_>>())
-    };
-    let some = |value: fn(&RunFile) -> Option<f64>| {
-        estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
-    };
-    let pooled = CellRuns::of(&runs, memory);
-    let percentile = |quantile: f64, of_run: fn(&TimesRecord) -> f64| {
-        let pooled = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.percentile(quantile)));
-        pooled.unwrap_or_else(|| answered(of_run))
-    };
-    let tau = pooled.as_ref().and_then(|all| all.time_ms(|runs| runs.tau()));
-    let throughput = pooled.as_ref().and_then(CellRuns::throughput);
-    let mut counts = CountsRecord::default();
-    all.iter().for_each(|run| counts.add(&run.counts));
-    let pool_reads = some(|run| server::server_measures(run).get("pool_reads_per_request").copied());
-    let mut caveats = caveats(&runs);
-    caveats.extend(left_out(&all, &runs));
-    let mut summary = CellSummary {
-        cell: cell.id,
-        series: cell.series,
-        rate_per_s: cell.rate_per_s,
-        runs: u32::try_from(all.len()).unwrap_or(u32::MAX),
-        attempts_set_aside: u32::try_from(set_aside(&all).len()).unwrap_or(u32::MAX),
-        stability: stability(&runs),
-        lower_bound: runs.iter().any(|run| run.lower_bound),
-        tau_ms: tau.unwrap_or_else(|| answered(|times| times.mean_ms)),
-        p50_ms: percentile(0.5, |times| times.p50_ms),
-        p90_ms: percentile(0.9, |times| times.p90_ms),
-        p95_ms: percentile(0.95, |times| times.p95_ms),
-        p99_ms: percentile(0.99, |times| times.p99_ms),
-        p999_ms: percentile(0.999, |times| times.p999_ms),
-        throughput_per_s: throughput.unwrap_or_else(|| some(|run| Some(run.throughput_per_s))),
-        theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
-        lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
-        session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
-        pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
-        mu_ms: some(|run| run.mu_ms.as_ref().map(|delay| delay.mean)),
-        server: server::over_runs(&runs),
-        target_spread_ms: None,
-        counts,
-        valid: caveats.iter().all(|caveat| caveat.severity != Severity::Invalid),
-        caveats,
-        probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
-        undisturbed: undisturbed(&runs),
-    };
-    raise_bounds(&mut summary);
-    Some(summary)
+
+    fn summary(&self) -> CellSummary {
+        let (cell, all, runs) = (self.cell, &self.all, &self.runs);
+        // A run without a single answer has no response time, least of all zero.
+        let answered = |time: fn(&TimesRecord) -> f64| {
+            estimate(&runs.iter().filter_map(|run| run.response.measured().map(time)).collect::<Vec<_>>())
+        };
+        let some = |value: fn(&RunFile) -> Option<f64>| {
+            estimate(&runs.iter().filter_map(|run| value(run)).collect::<Vec<_>>())
+        };
+        let [tau, p50, p90, p95, p99, p999] = self.times;
+        let time_ms = |pooled: Option<Overall>, of_run: fn(&TimesRecord) -> f64| {
+            pooled.map_or_else(|| answered(of_run), |figure| record(&figure.scaled(1e-6)))
+        };
+        let mut counts = CountsRecord::default();
+        all.iter().for_each(|run| counts.add(&run.counts));
+        let pool_reads = some(|run| server::server_measures(run).get("pool_reads_per_request").copied());
+        let mut caveats = caveats(runs);
+        caveats.extend(left_out(all, runs));
+        let mut summary = CellSummary {
+            cell: cell.id,
+            series: cell.series,
+            rate_per_s: cell.rate_per_s,
+            runs: u32::try_from(all.len()).unwrap_or(u32::MAX),
+            attempts_set_aside: u32::try_from(set_aside(all).len()).unwrap_or(u32::MAX),
+            stability: stability(runs),
+            lower_bound: runs.iter().any(|run| run.lower_bound),
+            tau_ms: time_ms(tau, |times| times.mean_ms),
+            p50_ms: time_ms(p50, |times| times.p50_ms),
+            p90_ms: time_ms(p90, |times| times.p90_ms),
+            p95_ms: time_ms(p95, |times| times.p95_ms),
+            p99_ms: time_ms(p99, |times| times.p99_ms),
+            p999_ms: time_ms(p999, |times| times.p999_ms),
+            throughput_per_s: self
+                .throughput
+                .clone()
+                .unwrap_or_else(|| some(|run| Some(run.throughput_per_s))),
+            theta_percent: some(|run| run.theta.as_ref().map(|theta| theta.total_percent)),
+            lag_p99_ms: some(|run| Some(run.lag.measured()?.p99_ms)),
+            session_wait_ms: some(|run| run.session_wait.mean_over_ms(run.counts.arrivals)),
+            pool_reads_per_request: (pool_reads.n > 0).then_some(pool_reads),
+            mu_ms: some(|run| run.mu_ms.as_ref().map(|delay| delay.mean)),
+            server: server::over_runs(runs),
+            target_spread_ms: None,
+            counts,
+            valid: caveats.iter().all(|caveat| caveat.severity != Severity::Invalid),
+            caveats,
+            probe_wait_ms: some(|run| run.probe_wait_ms.as_ref().map(|wait| wait.mean)),
+            undisturbed: undisturbed(runs),
+        };
+        raise_bounds(&mut summary);
+        summary
+    }
 }
 
 /// Raises a lower bound of a percentile that lies below the lower end of a lower percentile: no percentile is below that one.
@@ -210,8 +242,12 @@ mod tests {
     use crate::profile::pooled::tests::runs;
     use crate::store::format::NeighboursRecord;
 
+    fn of_cell(cell: &CellRecord, runs: &[RunFile], memory: Option<f64>) -> CellSummary {
+        OfCell::new(cell, runs, memory).unwrap().summary()
+    }
+
     fn summary(runs: &[RunFile]) -> CellSummary {
-        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs, None).unwrap()
+        of_cell(&CellRecord { id: 0, series: 0, rate_per_s: 125.0 }, runs, None)
     }
 
     fn lower_ends(cell: &CellSummary) -> Vec<f64> {
@@ -249,7 +285,7 @@ mod tests {
         };
         let three = lucky(300);
         let cell = CellRecord { id: 0, series: 0, rate_per_s: 200.0 };
-        let known = |saturation: f64| of_cell(&cell, &three, Some(relaxation_by(saturation, 200.0))).unwrap();
+        let known = |saturation: f64| of_cell(&cell, &three, Some(relaxation_by(saturation, 200.0)));
         assert!(known(250.0).tau_ms.high.is_none() && known(250.0).p95_ms.high.is_none());
         assert!(known(300.0).tau_ms.high.is_some(), "a server that carries more forgets sooner");
         assert!(known(199.0).tau_ms.high.is_none(), "a queue that only grows has no mean");
@@ -349,11 +385,11 @@ mod tests {
         let times = |count, ms| TimesRecord { count, mean_ms: ms, p99_ms: ms, ..TimesRecord::default() };
         let run = |lag: TimesRecord| RunFile { cell: 1, lag, response: times(9, 5.0), ..RunFile::default() };
         let cell = CellRecord { id: 1, series: 0, rate_per_s: 10.0 };
-        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())], None).unwrap();
+        let summary = of_cell(&cell, &[run(times(9, 3.0)), run(TimesRecord::default())], None);
         assert_eq!((summary.lag_p99_ms.n, summary.lag_p99_ms.mean), (1, 3.0));
         assert_eq!(summary.session_wait_ms.n, 0, "no request was due");
         let silent = RunFile { cell: 1, ..RunFile::default() };
-        let summary = of_cell(&cell, &[silent], None).unwrap();
+        let summary = of_cell(&cell, &[silent], None);
         assert_eq!((summary.tau_ms.n, summary.lag_p99_ms.n), (0, 0));
     }
 }

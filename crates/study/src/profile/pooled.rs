@@ -3,6 +3,11 @@
 use crate::store::format::{EstimateRecord, RunFile};
 use evenkeel_core::statistics::pooled::{Overall, Pooled, Run};
 
+/// The mean and these percentiles.
+const QUANTILES: [Option<f64>; 6] = [None, Some(0.5), Some(0.9), Some(0.95), Some(0.99), Some(0.999)];
+
+pub(super) type Times = [Option<Overall>; QUANTILES.len()];
+
 pub(super) struct CellRuns {
     /// Those with an answer first.
     runs: Vec<Run>,
@@ -21,10 +26,13 @@ impl CellRuns {
         Some(Self { runs: all.collect::<Option<_>>()?, answered: answered.len(), memory })
     }
 
-    /// A response time in milliseconds, over the runs that have an answer: the others have none, least of all zero.
-    pub fn time_ms(&self, figure: impl Fn(&Pooled<'_>) -> Option<Overall>) -> Option<EstimateRecord> {
-        figure(&Pooled::of(&self.runs[..self.answered], self.memory)?)
-            .map(|figure| record(&figure.scaled(1e-6)))
+    /// Response times in ns, as [`QUANTILES`] has them, over the runs that have an answer: the others have none, least of all zero.
+    pub fn times(&self) -> Times {
+        let Some(pooled) = Pooled::of(&self.runs[..self.answered], self.memory) else {
+            return Times::default();
+        };
+        QUANTILES
+            .map(|quantile| quantile.map_or_else(|| pooled.tau(), |quantile| pooled.percentile(quantile)))
     }
 
     /// Completions per second over all runs.
@@ -48,7 +56,8 @@ pub(super) fn relaxations(run: &RunFile) -> Option<f64> {
     Some(Pooled::of(&run, None)?.relaxations()).filter(|relaxations| relaxations.is_finite())
 }
 
-fn record(figure: &Overall) -> EstimateRecord {
+/// A figure as it is stored.
+pub(super) fn record(figure: &Overall) -> EstimateRecord {
     EstimateRecord {
         n: u32::try_from(figure.n).unwrap_or(u32::MAX),
         mean: figure.value,
@@ -132,10 +141,14 @@ pub(super) mod tests {
         CellRuns::of(&runs.iter().collect::<Vec<_>>(), None)
     }
 
+    fn time_ms(cell: &CellRuns, place: usize) -> EstimateRecord {
+        record(&cell.times()[place].unwrap().scaled(1e-6))
+    }
+
     #[test]
     fn figures_of_stored_runs_are_about_the_theory() {
         let cell = cell(&runs(0.5, 100.0, 4)).unwrap();
-        let tau = cell.time_ms(|runs| runs.tau()).unwrap();
+        let tau = time_ms(&cell, 0);
         assert!(tau.low.unwrap() < 8.0 && 8.0 < tau.high.unwrap() && tau.n == 4, "{tau:?}");
         assert!(tau.se.unwrap() < 0.5 && tau.degrees.unwrap() >= 3.0, "{tau:?}");
         let throughput = cell.throughput().unwrap();
@@ -145,10 +158,10 @@ pub(super) mod tests {
     #[test]
     fn a_queue_with_a_long_memory_has_a_lower_bound_above_zero_and_no_upper_end() {
         let cell = cell(&runs(0.95, 8.0, 3)).unwrap();
-        for quantile in [0.5, 0.95, 0.999] {
-            let figure = cell.time_ms(|runs| runs.percentile(quantile)).unwrap();
-            let low = figure.at_least().unwrap_or_else(|| panic!("{quantile}: {figure:?}"));
-            assert!(low > 0.0 && low < figure.mean, "{quantile}: {figure:?}");
+        for place in 1..QUANTILES.len() {
+            let figure = time_ms(&cell, place);
+            let low = figure.at_least().unwrap_or_else(|| panic!("{place}: {figure:?}"));
+            assert!(low > 0.0 && low < figure.mean, "{place}: {figure:?}");
         }
     }
 
@@ -160,7 +173,7 @@ pub(super) mod tests {
         runs[1].batches = vec![BatchRecord { arrivals: 9, lost: 9, ..BatchRecord::default() }; 20];
         runs[1].throughput_per_s = 0.0;
         let cell = cell(&runs).unwrap();
-        assert_eq!(cell.time_ms(|runs| runs.tau()).unwrap().n, 2);
+        assert_eq!(time_ms(&cell, 0).n, 2);
         let throughput = cell.throughput().unwrap();
         assert!(throughput.n == 3 && throughput.mean < 0.8 * whole.mean, "{throughput:?}");
     }

@@ -10,11 +10,13 @@
 //! `bench/coverage` has the coverage by simulation.
 
 mod length;
+mod shared;
 mod variance;
 
 use super::Spectrum;
 use crate::time::Nanos;
 pub use length::{Length, OWN_MIN, RELAXATIONS, STRETCH_MAX, TWO_SIDED, length, relaxation, relaxation_by};
+pub use shared::share_variance;
 pub use variance::Bounds;
 pub(crate) use variance::Error;
 use variance::{Pair, Parts, error, ratio};
@@ -80,6 +82,8 @@ pub struct Overall {
     /// Standard error, in the unit of the value; `None` of one run.
     pub standard_error: Option<f64>,
     pub degrees: f64,
+    /// Whether the runs were long enough for an upper end.
+    pub is_long_enough: bool,
 }
 
 impl Overall {
@@ -93,13 +97,14 @@ impl Overall {
         }
     }
 
-    fn new(value: f64, n: usize, error: Option<Error>, bounds: Bounds) -> Self {
+    fn new(value: f64, n: usize, error: Option<Error>, (bounds, is_long_enough): (Bounds, bool)) -> Self {
         Self {
             value,
             n: n as u64,
             bounds,
             standard_error: error.map(|error| error.relative * value),
             degrees: error.map_or(0.0, |error| error.degrees),
+            is_long_enough,
         }
     }
 }
@@ -138,10 +143,6 @@ impl<'a> Pooled<'a> {
         self.relaxations
     }
 
-    fn is_long_enough(&self) -> bool {
-        self.is_long_enough
-    }
-
     fn parts(&self, of: impl Fn(&Batch) -> Pair) -> Vec<Parts> {
         self.runs.iter().map(|run| run.parts(&of)).collect()
     }
@@ -153,9 +154,9 @@ impl Pooled<'_> {
         let parts = self.parts(|batch| (batch.response_sum.0 as f64, batch.spectrum.count() as f64));
         let value = ratio(&parts)?;
         let error = error(&parts);
-        let bounds =
-            error.map_or(Bounds::None, |error| error.on_reciprocal_scale(value, self.is_long_enough()));
-        Some(Overall::new(value, self.runs.len(), error, bounds))
+        let is_long_enough = self.is_long_enough;
+        let bounds = error.map_or(Bounds::None, |error| error.on_reciprocal_scale(value, is_long_enough));
+        Some(Overall::new(value, self.runs.len(), error, (bounds, is_long_enough)))
     }
 }
 
@@ -177,7 +178,7 @@ impl Pooled<'_> {
         let value = ratio(&parts)?;
         let error = error(&parts);
         let bounds = error.map_or(Bounds::None, |error| error.on_log_scale(value));
-        Some(Overall::new(value, self.runs.len(), error, bounds))
+        Some(Overall::new(value, self.runs.len(), error, (bounds, true)))
     }
 }
 
@@ -209,15 +210,14 @@ impl Pooled<'_> {
         let value = self.spectrum.quantile(quantile)?;
         let error = self.percentile_error(quantile, value);
         let excursions = self.independent() * (1.0 - quantile);
+        let enough = if quantile <= MODERATE { EXCURSIONS_MODERATE } else { EXCURSIONS_HIGH };
+        let is_long_enough = self.is_long_enough && excursions >= enough;
         let bounds = match error {
             None => Bounds::None,
-            Some(error) if excursions >= EXCURSIONS_BOUND => {
-                let enough = if quantile <= MODERATE { EXCURSIONS_MODERATE } else { EXCURSIONS_HIGH };
-                error.on_reciprocal_scale(value, self.is_long_enough() && excursions >= enough)
-            }
+            Some(error) if excursions >= EXCURSIONS_BOUND => error.on_reciprocal_scale(value, is_long_enough),
             Some(_) => self.bound_of_lower(),
         };
-        Some(Overall::new(value, self.runs.len(), error, bounds))
+        Some(Overall::new(value, self.runs.len(), error, (bounds, is_long_enough)))
     }
 
     /// The lower bound of the highest percentile that has one by itself.

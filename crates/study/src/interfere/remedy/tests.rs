@@ -13,6 +13,7 @@ fn trouble(victim: usize, mb_per_s: Option<f64>) -> Trouble {
         neighbour: "cpu".to_owned(),
         least: 1.8,
         alone_rates: vec![2.0],
+        waits_for_cpu: mb_per_s.is_none(),
         waits_for_disk: mb_per_s.is_some(),
         neighbour_mb_per_s: mb_per_s,
         neighbour_rates: vec![1.0],
@@ -47,6 +48,11 @@ fn who_waits_for_the_disk_gets_a_neighbour_with_a_limit_on_it() {
     let words = ["b at disk-rate=23M", "b at disk-rate=4M", "b at disk-iops=50"];
     assert_eq!(tried(&trouble(0, Some(100.0)), ["cpus=0", "cpus=1,memory=512M"], "0-1"), words);
     assert_eq!(tried(&trouble(0, Some(0.5)), ["host"; 2], "0-1")[1], "b at disk-rate=1M");
+    let both = Trouble { waits_for_cpu: true, ..trouble(0, Some(100.0)) };
+    assert_eq!(
+        tried(&both, ["cpus=0"; 2], "0-1"),
+        ["b at cpus=1", "a at weight=400 and b at weight=100", words[0], words[1]]
+    );
 }
 
 fn setting() -> Setting {
