@@ -35,9 +35,7 @@ pub struct Bus {
 impl Bus {
     /// Joins as the member `name`, which reports once a `period`. Listens for up to two periods before. Messages arrive by
     /// `clock`, which later calls have to use too.
-    ///
-    /// # Errors
-    /// The name is taken by a live member, or the carrier has no place left.
+    /// Errors: the name is taken by a live member, or the carrier has no place left.
     pub fn open(
         carrier: Box<dyn Carrier>,
         name: &str,

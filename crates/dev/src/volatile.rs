@@ -18,9 +18,7 @@ const BLOCKS: usize = 16_384;
 
 /// Shows the disk `folder/disk` as `folder/served/disk`, by FUSE, until the standard input ends. In order nothing is lost; where this
 /// process is killed, what was not flushed.
-///
-/// # Errors
-/// The file cannot be opened, or the folder is not there or cannot be mounted on.
+/// Errors: the file cannot be opened, or the folder is not there or cannot be mounted on.
 pub fn serve(folder: &Path, lies: bool) -> Result<()> {
     let backing = VolatileBacking::open(&folder.join("disk"), BLOCKS, lies)?;
     let bytes = backing.bytes();

@@ -23,9 +23,6 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub const DEADLINE: Duration = Duration::from_secs(5);
 
 /// The program of this process.
-///
-/// # Errors
-/// The system does not say which.
 pub fn program() -> Result<PathBuf> {
     std::env::current_exe().context("looking for the program of this process")
 }
@@ -61,9 +58,7 @@ struct Tail(Arc<Mutex<VecDeque<String>>>);
 
 impl Child {
     /// Starts it and returns when it has told in an event of its log what `hears` understands.
-    ///
-    /// # Errors
-    /// It does not start, or ends at once; then with what it said.
+    /// Errors: it does not start, or ends at once; then with what it said.
     pub fn start<T: Send + 'static>(plan: &Plan<'_>, hears: fn(&Value) -> Option<T>) -> Result<(Self, T)> {
         let Plan { program, what, arguments, patience, deadline } = *plan;
         let (tells, told) = mpsc::sync_channel(1);
@@ -101,9 +96,7 @@ impl Child {
     }
 
     /// Asks it to end, and kills it where it has not ended after its deadline.
-    ///
-    /// # Errors
-    /// It had ended badly before, or had to be killed.
+    /// Errors: it had ended badly before, or had to be killed.
     pub fn stop(self) -> Result<()> {
         let status = self.end().ok_or_else(|| anyhow!("the {}'s end was not seen", self.what))?;
         if !status.success() {

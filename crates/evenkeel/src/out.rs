@@ -56,9 +56,7 @@ pub fn tell_painted(text: &str) {
 
 /// Writes a file that the user named, whole or not at all, through a symbolic link of his. What is no file, as /dev/stdout, is
 /// written as it comes.
-///
-/// # Errors
-/// It cannot be written. An older one is there still.
+/// Errors: it cannot be written. An older one is there still.
 pub fn file(path: &Path, text: &str) -> io::Result<()> {
     let there = match fs::metadata(path) {
         Ok(there) if !there.is_file() => return fs::write(path, text),

@@ -21,9 +21,7 @@ pub struct Channel {
 
 impl Channel {
     /// Connects by TCP within this time; the other machine is asked now and then whether it is there.
-    ///
-    /// # Errors
-    /// `TimedOut`, or what the system says.
+    /// Errors: `TimedOut`, or what the system says.
     pub fn connect(address: &SocketAddr, limit: Duration) -> io::Result<Self> {
         let socket = TcpStream::connect_timeout(address, limit)?;
         socket.set_nodelay(true)?;
@@ -32,18 +30,13 @@ impl Channel {
     }
 
     /// Connects to a unix socket.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn connect_unix(path: &Path) -> io::Result<Self> {
         let socket = TcpStream::from(OwnedFd::from(UnixStream::connect(path)?));
         Ok(Self { socket, tls: None })
     }
 
     /// Does the handshake of TLS; from now on all goes through it.
-    ///
-    /// # Errors
-    /// `InvalidData` where TLS itself fails, or what the system says.
+    /// Errors: `InvalidData` where TLS itself fails, or what the system says.
     pub fn start_tls(&mut self, setup: &TlsSetup) -> io::Result<()> {
         let failed = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let mut tls = setup.dial().map_err(failed)?;
@@ -55,18 +48,13 @@ impl Channel {
     }
 
     /// How long each read and each write may wait; `None` for as long as it takes.
-    ///
-    /// # Errors
-    /// A limit of no time at all, or what the system says.
+    /// Errors: a limit of no time at all, or what the system says.
     pub fn limit_waits(&self, limit: Option<Duration>) -> io::Result<()> {
         self.socket.set_read_timeout(limit)?;
         self.socket.set_write_timeout(limit)
     }
 
     /// The socket for another thread, which may end what this one waits for.
-    ///
-    /// # Errors
-    /// No descriptor is left.
     pub fn cable(&self) -> io::Result<Cable> {
         self.socket.try_clone().map(Cable)
     }

@@ -38,9 +38,6 @@ impl Affinity {
 
     /// Keeps the calling thread on them, as far as they exist. It neither allocates nor locks, so that a child
     /// may call it between fork and exec.
-    ///
-    /// # Errors
-    /// The kernel's, where none of them exists.
     pub fn apply(&self) -> io::Result<()> {
         // SAFETY: the kernel reads at most size_of(mask) bytes of the mask, which outlives the call.
         match unsafe { libc::sched_setaffinity(0, size_of::<Mask>(), self.0.as_ptr().cast()) } {

@@ -9,9 +9,7 @@ use std::time::Duration;
 
 /// Whether this descriptor has the lock now; it is given back with [`unlock`] or when the descriptor is closed. Does not
 /// wait.
-///
-/// # Errors
-/// The file system has no locks.
+/// Errors: the file system has no locks.
 pub fn try_lock(file: BorrowedFd<'_>) -> io::Result<bool> {
     // SAFETY: a system call on a descriptor that is open for as long as it is borrowed.
     match check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
@@ -51,9 +49,6 @@ fn exclusive_with(file: &File, mut pause: impl FnMut()) -> bool {
 }
 
 /// Opens what one opener at a time may have, a block device say: where it is busy, again for half a second, as for a lock.
-///
-/// # Errors
-/// The last one; any other than that it is busy at once.
 pub fn open_busy(mut open: impl FnMut() -> io::Result<File>) -> io::Result<File> {
     for _ in 1..TRIES {
         match open() {

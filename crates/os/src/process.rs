@@ -50,9 +50,7 @@ pub fn has_ended(child: u32) -> bool {
 }
 
 /// Number of the process that made the socket listen to which this one is connected, as the kernel noted it then.
-///
-/// # Errors
-/// `NotFound` where that process is not shown to us (it is in a namespace of its own), or what the system says.
+/// Errors: `NotFound` where that process is not shown to us (it is in a namespace of its own), or what the system says.
 pub fn peer_process(stream: &UnixStream) -> io::Result<u32> {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = mem::size_of_val(&who) as libc::socklen_t;

@@ -14,17 +14,13 @@ const ROOM: usize = 8;
 
 impl Socket {
     /// Has the kernel note when bytes come in. Sockets of TCP do; a unix socket takes the wish and notes nothing.
-    ///
-    /// # Errors
-    /// The kernel has no such notes.
+    /// Errors: the kernel has no such notes.
     pub fn stamp_arrivals(&self) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
     }
 
     /// As [`Socket::receive`], and how long ago the last of these bytes came in, where the kernel noted it.
-    ///
-    /// # Errors
-    /// `WouldBlock` where nothing is there, and what is wrong with the connection.
+    /// Errors: `WouldBlock` where nothing is there, and what is wrong with the connection.
     pub fn receive_stamped(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<Nanos>)> {
         let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
         let mut room = [0_u64; ROOM];

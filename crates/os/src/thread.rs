@@ -41,8 +41,6 @@ impl Until {
 }
 
 impl<T: Send + 'static> Background<T> {
-    /// # Errors
-    /// There is no thread to be had.
     pub fn start(name: &str, work: impl FnOnce(&Until) -> T + Send + 'static) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let thread = Builder::new().name(name.into()).spawn(move || work(&Until(stopped)))?;
@@ -128,9 +126,6 @@ pub struct Wake(OwnedFd);
 
 impl Wake {
     /// One that nobody has woken yet.
-    ///
-    /// # Errors
-    /// No descriptors are left.
     pub fn new() -> io::Result<Self> {
         // SAFETY: a system call without pointers; the descriptor it gives is owned by nobody else.
         let fd =

@@ -28,9 +28,7 @@ pub struct TlsSetup {
 
 impl TlsSetup {
     /// From what each side is to use; `host` is the server's name for its certificate.
-    ///
-    /// # Errors
-    /// A file cannot be read, or certificate and key do not go together.
+    /// Errors: a file cannot be read, or certificate and key do not go together.
     pub fn new(clients: &ClientTls, backend: &BackendTls, host: &str) -> Result<Self, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let identity = match (&clients.identity, clients.mode) {
@@ -79,9 +77,7 @@ impl TlsSetup {
 }
 
 /// For disks: what clients are shown, and the authorities of which one must have signed what they show.
-///
-/// # Errors
-/// A file cannot be read, or certificate and key do not go together.
+/// Errors: a file cannot be read, or certificate and key do not go together.
 pub fn disk_tls(
     certificate: PathBuf,
     key: PathBuf,

@@ -26,9 +26,7 @@ impl ToolError {
 }
 
 /// What a program said on its standard output, where it did what it was asked.
-///
-/// # Errors
-/// It cannot be started, or failed; with what it said.
+/// Errors: it cannot be started, or failed; with what it said.
 pub fn run(program: &str, arguments: &[&OsStr]) -> Result<String, ToolError> {
     let output = output(program, arguments)?;
     if output.status.success() {
@@ -45,9 +43,6 @@ pub fn is_there(program: &str) -> bool {
 }
 
 /// How a program ended, whatever that means.
-///
-/// # Errors
-/// It cannot be started.
 pub fn output(program: &str, arguments: &[&OsStr]) -> Result<Output, ToolError> {
     let mut command = Command::new(program);
     command.args(arguments).env("PATH", path()).env("LC_ALL", "C").stdin(Stdio::null());

@@ -46,9 +46,6 @@ pub struct Ring {
 }
 
 /// Whether the kernel has a ring for files that this process may use.
-///
-/// # Errors
-/// What it said.
 pub fn try_ring() -> io::Result<()> {
     let file = std::fs::File::open("/proc/self/stat")?;
     Ring::new(Arc::new(file), &Wake::new()?, false).map(drop)

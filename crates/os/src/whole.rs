@@ -7,9 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Reads a file of at most so many bytes.
-///
-/// # Errors
-/// It cannot be read, is larger, or is a pipe or a device, from which one could read for ever.
+/// Errors: it cannot be read, is larger, or is a pipe or a device, from which one could read for ever.
 pub fn read_whole(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     // Looked at before it is opened, because some devices do something when they are; and after it, because what has this name
     // may have become another one.
@@ -31,9 +29,7 @@ fn no_file() -> io::Error {
 
 /// Opens a file for writing that is made where it is missing; its contents stay. Behind a symbolic link is somebody else's
 /// file, and none is opened.
-///
-/// # Errors
-/// It cannot be opened, or is a symbolic link.
+/// Errors: it cannot be opened, or is a symbolic link.
 pub fn open_own(path: &Path) -> io::Result<File> {
     let options = &mut OpenOptions::new();
     options.write(true).create(true).truncate(false).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
@@ -42,9 +38,7 @@ pub fn open_own(path: &Path) -> io::Result<File> {
 
 /// Writes a file beside and renames it: a reader sees the old one or the new one, and the old one stays where the new one does not
 /// fit. What has this name is replaced, also a symbolic link.
-///
-/// # Errors
-/// It cannot be written; nothing is left of it then.
+/// Errors: it cannot be written; nothing is left of it then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = beside(path)?;
     let replaced = write_new(&beside, bytes, path).and_then(|()| fs::rename(&beside, path));

@@ -152,9 +152,6 @@ impl fmt::Display for NotFound {
 }
 
 /// The process of the server that is meant.
-///
-/// # Errors
-/// None or several fit.
 pub fn find_server(wanted: Wanted) -> Result<u32, NotFound> {
     if let Wanted::Pid(pid) = wanted {
         return ProcessStat::read(pid).map(|_| pid).ok_or(NotFound::Pid(pid));

@@ -22,9 +22,7 @@ pub struct KernelLog(File);
 
 impl KernelLog {
     /// Begins to listen.
-    ///
-    /// # Errors
-    /// The kernel's, where the log is not shown to us.
+    /// Errors: the kernel's, where the log is not shown to us.
     pub fn begin() -> io::Result<Self> {
         let mut log = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg")?;
         log.seek(SeekFrom::End(0))?;

@@ -64,9 +64,6 @@ struct Reading {
 
 impl Neighbours {
     /// Starts to watch by the plan.
-    ///
-    /// # Errors
-    /// No thread to be had.
     pub fn start(plan: NeighbourPlan) -> Result<Self, SenseError> {
         let clock = Clock::start();
         let started = Background::start("neighbours", move |until| plan.watch(&clock, until));

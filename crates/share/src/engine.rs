@@ -15,9 +15,6 @@ pub struct Listening(Nbd);
 
 impl Listening {
     /// Listens for clients of these disks, whose requests may hold so many bytes of buffers.
-    ///
-    /// # Errors
-    /// As [`Engine::start_nbd`].
     pub fn bind(nbd: &NbdPlan, disks: &[DiskPlan], memory: usize) -> Result<Self, ShareError> {
         Ok(Self(Nbd::bind(nbd, exports(disks)?, memory)?))
     }

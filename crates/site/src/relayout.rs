@@ -12,9 +12,7 @@ pub struct Relayout<'a> {
 
 impl Relayout<'_> {
     /// Builds a table anew.
-    ///
-    /// # Errors
-    /// Why it is refused, or what the server said. The table is as it was.
+    /// Errors: why it is refused, or what the server said. The table is as it was.
     pub fn run(&self, facts: &Facts, tell: &mut dyn FnMut(&str)) -> Result<Done, RelayoutError> {
         if let Some(error) = facts.refusal() {
             return Err(error);
@@ -150,9 +148,7 @@ pub struct Facts {
 }
 
 /// All tables of these names, or all InnoDB tables of the database.
-///
-/// # Errors
-/// A name that is not there, or what the server said.
+/// Errors: a name that is not there, or what the server said.
 pub fn tables(control: &mut Control, names: &[String]) -> Result<Vec<Facts>, RelayoutError> {
     if control.query_value("SELECT DATABASE()")?.is_none() {
         return Err(RelayoutError::NoDatabase);

@@ -71,9 +71,6 @@ impl fmt::Debug for Login {
 impl Login {
     /// From a file, which says by its form what it is: a credentials file as `nsc` writes it, the seed of a user's key
     /// (`SU...`), `user:password`, or a token.
-    ///
-    /// # Errors
-    /// It cannot be read, or is empty.
     pub fn read(path: &Path) -> Result<Self, BusError> {
         let failed = |error| BusError::Login { path: path.to_owned(), error };
         let text = std::fs::read_to_string(path).map_err(failed)?;

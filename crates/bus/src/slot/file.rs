@@ -26,9 +26,6 @@ pub struct SlotFile {
 
 impl SlotFile {
     /// Opens a file, or makes it with as many slots where there is none; `None` makes nothing.
-    ///
-    /// # Errors
-    /// It cannot be opened, read or written; it is something else, be it empty.
     pub fn open(path: &Path, slots: Option<usize>) -> Result<Self, BusError> {
         let failed = |error| BusError::File { path: path.to_owned(), error };
         slots.map_or(Ok(()), make::check)?;

@@ -34,9 +34,7 @@ pub fn slots_in(first: &[u8]) -> Option<usize> {
 }
 
 /// Makes a file with as many empty slots where nothing stands; of a block device that is empty, a slot file.
-///
-/// # Errors
-/// Something else stands there, or it cannot be written.
+/// Errors: something else stands there, or it cannot be written.
 pub fn make(path: &Path, slots: usize) -> Result<(), BusError> {
     check(slots)?;
     let failed = |error| BusError::File { path: path.to_owned(), error };

@@ -62,9 +62,6 @@ pub struct Slots {
 
 impl Slots {
     /// Opens a slot file, or makes one with as many slots where nothing stands. Of a block device [`make`] makes one.
-    ///
-    /// # Errors
-    /// See [`BusError`].
     pub fn open(path: &Path, slots: usize) -> Result<Self, BusError> {
         Ok(Self::of(SlotFile::open(path, Some(slots))?))
     }

@@ -73,9 +73,7 @@ pub enum Command {
 }
 
 /// What this process was asked for.
-///
-/// # Errors
-/// It asks for help, or is wrong: the exit code, with the text written.
+/// Errors: it asks for help, or is wrong: the exit code, with the text written.
 pub fn parse() -> Result<Cli<Command>, ExitCode> {
     let given = modes::short(modes::filled(modes::strict(Cli::<Command>::command()))).try_get_matches();
     given.and_then(|mut given| Cli::from_arg_matches_mut(&mut given)).map_err(|error| {

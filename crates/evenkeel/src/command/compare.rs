@@ -62,9 +62,7 @@ fn margin(text: &str) -> Result<Margin, String> {
 }
 
 /// Compares and shows what came of it.
-///
-/// # Errors
-/// A study cannot be read or is no profile, or the two have nothing in common that could be compared.
+/// Errors: a study cannot be read or is no profile, or the two have nothing in common that could be compared.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let (first, first_is_damaged) = side(session, args, &args.first)?;
     let (second, second_is_damaged) = side(session, args, &args.second)?;

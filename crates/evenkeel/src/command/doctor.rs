@@ -35,9 +35,6 @@ pub struct Args {
 }
 
 /// Tries everything and says what came of it.
-///
-/// # Errors
-/// Nobody reads what is said.
 pub fn run(_session: &Session, args: &Args) -> Result<ExitCode> {
     let findings = examine();
     out::answer(args.json, &findings, || out::write(&text(&findings)))?;

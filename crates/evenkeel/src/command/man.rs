@@ -19,9 +19,7 @@ pub struct Args {
 }
 
 /// Writes all pages of a program, which is given as its command line describes itself.
-///
-/// # Errors
-/// The folder cannot be made or written to.
+/// Errors: the folder cannot be made or written to.
 pub fn run(args: &Args, program: Command) -> Result<ExitCode> {
     let folder = &args.folder;
     let made = fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()));

@@ -58,9 +58,7 @@ pub struct Args {
 }
 
 /// Says what the machine does until nobody listens any more.
-///
-/// # Errors
-/// A flag that has no meaning, or no thread to be had.
+/// Errors: a flag that has no meaning, or no thread to be had.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let plan = Plan::read(args)?;
     let mut probe = FarProbe::new(plan.wanted, monotonic());

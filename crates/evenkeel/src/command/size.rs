@@ -141,9 +141,7 @@ fn cost(text: &str) -> Result<f64, String> {
 }
 
 /// Prints what a load needs.
-///
-/// # Errors
-/// A study cannot be read, is no profile, or has no response that settled.
+/// Errors: a study cannot be read, is no profile, or has no response that settled.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.rate.is_none() && args.objective.is_none() {
         let profiles = args.studies.join(" ");

@@ -23,9 +23,7 @@ types! {
 
 impl CostTables {
     /// The costs as the disks of a host use them.
-    ///
-    /// # Errors
-    /// The tables make no sense.
+    /// Errors: the tables make no sense.
     pub fn costs(&self) -> Result<Costs> {
         Ok(Costs::new(&self.reads, &self.writes)?)
     }

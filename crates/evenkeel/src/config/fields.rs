@@ -122,18 +122,14 @@ pub trait Keys {
 }
 
 /// What a text of TOML says, which errors call by this name.
-///
-/// # Errors
-/// Names the key and what to do.
+/// Errors: names the key and what to do.
 pub fn parse<T: FromToml>(entry: &str, text: &str) -> Result<T> {
     let table: Table = text.parse().map_err(|error| masked::no_toml(&error))?;
     T::from_toml(Value::Table(table), At { entry, key: entry })
 }
 
 /// What `parse` makes of the text of a file, which is one of this command's.
-///
-/// # Errors
-/// Names the file and what is wrong with it.
+/// Errors: names the file and what is wrong with it.
 pub fn load<T>(path: &Path, command: &str, parse: impl Fn(&str) -> Result<T>) -> Result<T> {
     let file = path.display().to_string();
     let text = file_text(path).with_context(|| format!("cannot read {file}"));
@@ -145,9 +141,7 @@ pub fn load<T>(path: &Path, command: &str, parse: impl Fn(&str) -> Result<T>) ->
 }
 
 /// Refuses what a running process would wait for: a pipe has said all that it had to say at the start.
-///
-/// # Errors
-/// Names the file, and says what it has to be.
+/// Errors: names the file, and says what it has to be.
 pub fn can_be_read_again(path: &Path) -> Result<()> {
     let found = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     ensure!(found.is_file(), "{} is not a file that can be read again", path.display());
@@ -165,17 +159,13 @@ pub fn set<T>(target: &mut T, value: Option<T>) {
 const BYTES_MAX: u64 = 4 << 20;
 
 /// The bytes of a file.
-///
-/// # Errors
-/// It cannot be read, has more than a few megabytes, or is a pipe, a device or a folder.
+/// Errors: it cannot be read, has more than a few megabytes, or is a pipe, a device or a folder.
 pub fn file_bytes(path: &Path) -> io::Result<Vec<u8>> {
     evenkeel_os::read_whole(path, BYTES_MAX)
 }
 
 /// The text of a file.
-///
-/// # Errors
-/// As [`file_bytes`]; or it is no text, and then the first byte that is none is named.
+/// Errors: as [`file_bytes`]; or it is no text, and then the first byte that is none is named.
 pub fn file_text(path: &Path) -> io::Result<String> {
     let no_text = |error: std::string::FromUtf8Error| {
         let at = error.utf8_error().valid_up_to();

@@ -125,9 +125,6 @@ impl GuardConfig {
     }
 
     /// What the proxy is to do.
-    ///
-    /// # Errors
-    /// Keys contradict each other.
     pub fn plan(&self) -> Result<Plan> {
         let (mode, authorities) = (self.backend_tls.mode, self.backend_tls.authorities.clone());
         Ok(Plan {
@@ -149,9 +146,6 @@ impl GuardConfig {
     }
 
     /// The controller that was chosen.
-    ///
-    /// # Errors
-    /// An unknown name.
     pub fn controller_settings(&self) -> Result<ControllerSettings> {
         let Control { controller, initial_limit, max_limit, memory, reflection_span, .. } = &self.control;
         let settings = named(controller, Bounds { initial: *initial_limit, range: (1, *max_limit) })?;

@@ -117,9 +117,6 @@ impl WindowConfig {
     }
 
     /// The law that was chosen.
-    ///
-    /// # Errors
-    /// There is no law of that name.
     pub fn law(&self) -> Result<Law> {
         let (threshold_s, initial, most) = (self.latency.as_secs_f64(), self.initial_window, self.max_window);
         match self.law.as_str() {
@@ -154,17 +151,12 @@ impl ShareConfig {
     }
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// Names the file, the key and what to do.
+    /// Errors: names the file, the key and what to do.
     pub fn load(path: &Path) -> Result<Self> {
         load(path, "share disk", Self::parse)
     }
 
     /// Reads the text of a file. Name and disks may be those of the command line.
-    ///
-    /// # Errors
-    /// As [`ShareConfig::load`].
     pub fn parse(text: &str) -> Result<Self> {
         let config: Self = parse("share", text)?;
         config.check().map(|()| config)
@@ -191,9 +183,6 @@ impl ShareConfig {
 impl ShareConfig {
     /// Mode and group of the sockets of a disk or, without one, of the host; by default as the umask has it. What a disk does not
     /// say is as its host says.
-    ///
-    /// # Errors
-    /// There is no such group.
     pub fn access(&self, disk: Option<&DiskConfig>) -> Result<Access> {
         let mode = disk.and_then(|disk| disk.socket_mode).or(self.socket_mode);
         let group = disk.and_then(|disk| disk.socket_group.as_ref()).or(self.socket_group.as_ref());

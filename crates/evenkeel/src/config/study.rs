@@ -72,9 +72,7 @@ struct Factor {
 }
 
 /// Reads a study.
-///
-/// # Errors
-/// Names the file, the entry and what to do.
+/// Errors: names the file, the entry and what to do.
 pub fn load(path: &Path) -> Result<StudyFile> {
     let file = path.display().to_string();
     let text = fields::file_text(path).with_context(|| format!("cannot read study {file}"))?;

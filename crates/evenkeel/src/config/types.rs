@@ -19,9 +19,7 @@ pub trait FromToml: Sized {
     const ALONE: bool = false;
 
     /// The value.
-    ///
-    /// # Errors
-    /// Names the key, and what it must be.
+    /// Errors: names the key, and what it must be.
     fn from_toml(value: Value, at: At<'_>) -> Result<Self>;
 }
 

@@ -27,9 +27,7 @@ pub fn duration(text: &str) -> Result<Nanos> {
 }
 
 /// The duration that a flag names, which is to last.
-///
-/// # Errors
-/// Names the flag and what may be written.
+/// Errors: names the flag and what may be written.
 pub fn positive(text: &str, flag: &str) -> Result<Nanos> {
     let duration = duration(text).with_context(|| format!("reading {flag}"))?;
     if duration.0 == 0 {
@@ -79,9 +77,7 @@ pub fn cpus(text: &str) -> Result<CpuSet> {
 }
 
 /// The CPUs that a flag names; those that this machine does not have are refused before anything is begun.
-///
-/// # Errors
-/// Names the flag and what it may be.
+/// Errors: names the flag and what it may be.
 pub fn machine_cpus(text: &str, flag: &str) -> Result<CpuSet> {
     let named = cpus(text).with_context(|| format!("reading {flag}"))?;
     let Some(there) = CpuOf::Host.cpus() else { return Ok(named) };

@@ -20,9 +20,7 @@ use std::path::Path;
 use toml::Value;
 
 /// Reads and checks a workload; `reader` gives the values of `column` generators.
-///
-/// # Errors
-/// Names the file, the entry and what to do.
+/// Errors: names the file, the entry and what to do.
 pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> {
     let file = path.display().to_string();
     let definition = parse(&file, &text(path)?)?;
@@ -30,9 +28,7 @@ pub fn load(path: &Path, reader: &mut dyn ColumnReader) -> Result<UserWorkload> 
 }
 
 /// The text of a workload file.
-///
-/// # Errors
-/// It cannot be read; with what to do.
+/// Errors: it cannot be read; with what to do.
 pub fn text(path: &Path) -> Result<String> {
     let read = fields::file_text(path);
     read.with_context(|| format!("cannot read workload {}", path.display())).hint(MISSING)
@@ -41,9 +37,6 @@ pub fn text(path: &Path) -> Result<String> {
 const MISSING: &str = "name a file that is there and that you may read; `evenkeel explain --list` names the workloads that need none";
 
 /// Reads the text of a workload file; `file` is its name in errors.
-///
-/// # Errors
-/// As [`load`].
 pub fn parse(file: &str, text: &str) -> Result<Definition> {
     if script::is_script(file, text) {
         return script::definition(text).map_err(|error| anyhow!("{file}: {error}"));

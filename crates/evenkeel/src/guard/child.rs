@@ -33,9 +33,7 @@ pub struct Child {
 
 impl Child {
     /// Starts it on free ports of 127.0.0.1 and returns when it listens and its controller has ticked.
-    ///
-    /// # Errors
-    /// It does not start, or ends at once; then with what it said.
+    /// Errors: it does not start, or ends at once; then with what it said.
     pub fn start(spec: &Spec) -> Result<Self> {
         Self::start_program(&child::program()?, spec)
     }
@@ -74,9 +72,7 @@ impl Child {
     }
 
     /// Its status, as it serves it.
-    ///
-    /// # Errors
-    /// It does not answer within some seconds, or has ended.
+    /// Errors: it does not answer within some seconds, or has ended.
     pub fn status(&self) -> Result<Status> {
         show::read(&self.metrics)
     }

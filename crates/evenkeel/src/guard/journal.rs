@@ -153,18 +153,13 @@ pub struct Follower {
 
 impl Follower {
     /// From the first tick on.
-    ///
-    /// # Errors
-    /// There is no journal.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).with_context(|| format!("opening journal {}", path.display()))?;
         Ok(Self { file: BufReader::new(file), part: String::new() })
     }
 
     /// The ticks that came since the last call.
-    ///
-    /// # Errors
-    /// A line that is no tick, or the disk.
+    /// Errors: a line that is no tick, or the disk.
     pub fn ticks(&mut self) -> Result<Vec<Recorded>> {
         let mut ticks = Vec::new();
         while self.file.read_line(&mut self.part)? > 0 && self.part.ends_with('\n') {

@@ -166,9 +166,7 @@ pub struct Tenant {
 }
 
 /// Asks the guard that serves its metrics at `address`.
-///
-/// # Errors
-/// Nobody answers there, it is no guard, it has not begun yet, or it is of another version.
+/// Errors: nobody answers there, it is no guard, it has not begun yet, or it is of another version.
 pub fn read(address: &str) -> Result<Status> {
     http::get_json(address, "/status", "start the guard with --metrics, and give its address here")
 }

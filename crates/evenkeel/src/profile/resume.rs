@@ -50,9 +50,7 @@ pub fn study(
 }
 
 /// The plan of a study that goes on, with as many repeats as are asked for.
-///
-/// # Errors
-/// It has as many or more, or its runs are chosen one by one.
+/// Errors: it has as many or more, or its runs are chosen one by one.
 pub fn extended(folder: &StudyFolder, repeats: Option<u32>) -> Result<PlanFile> {
     let mut plan = folder.plan()?;
     let Some(repeats) = repeats.filter(|repeats| *repeats != plan.settings.repeats) else { return Ok(plan) };
@@ -79,9 +77,7 @@ pub fn keep_repeats(study: &mut Study, plan: &PlanFile) {
 }
 
 /// Makes the folder of a new study, with a copy of the user's file that it is made of, so that it goes on with what it began with.
-///
-/// # Errors
-/// The folder cannot be made, or the file cannot be read.
+/// Errors: the folder cannot be made, or the file cannot be read.
 pub fn create(root: &Path, mut plan: PlanFile, file: Option<(&Path, &str)>) -> Result<StudyFolder> {
     let Some((file, name)) = file else { return Ok(StudyFolder::create_for(root, &plan.id, &plan)?) };
     let bytes = file_bytes(file).with_context(|| format!("reading {}", file.display()))?;
@@ -149,9 +145,7 @@ enum Only {
 }
 
 /// The flags of a line, whose words are those behind the program's name.
-///
-/// # Errors
-/// Words that are no flags of a profile, or another command.
+/// Errors: words that are no flags of a profile, or another command.
 pub fn read<'a>(words: impl IntoIterator<Item = &'a str>) -> error::Result<Box<Args>> {
     let line = std::iter::once("evenkeel").chain(words);
     let Only::Profile(args) = Cli::from_arg_matches(&command().try_get_matches_from(line)?)?.command;

@@ -26,9 +26,7 @@ struct Match {
 const MARGIN: f64 = 0.05;
 
 /// The page of two studies.
-///
-/// # Errors
-/// One has nothing measured, or no series of one is in the other.
+/// Errors: one has nothing measured, or no series of one is in the other.
 pub fn compare(one: &Study, other: &Study) -> Result<String> {
     let both = [one, other];
     let [first, second] = both.map(|study| &study.plan.id);

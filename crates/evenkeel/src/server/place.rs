@@ -89,9 +89,7 @@ pub fn is_of_others(text: &str) -> bool {
 }
 
 /// Refuses statements that write or lock on a server that others use, unless that is allowed. None of them was sent by then.
-///
-/// # Errors
-/// Names the first such statement and what it does; the server does not answer.
+/// Errors: names the first such statement and what it does; the server does not answer.
 pub fn check_writes(
     session: &Session,
     (text, asked, allowed): (&str, &str, bool),

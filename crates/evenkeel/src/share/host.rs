@@ -36,18 +36,14 @@ struct Mountpoint(PathBuf);
 impl Host {
     /// Starts it with this configuration, which names one address for NBD and logs as JSON, and returns when clients can
     /// connect.
-    ///
-    /// # Errors
-    /// It does not start; with what it said.
+    /// Errors: it does not start; with what it said.
     pub fn start(config: &Path) -> Result<Self> {
         let flags = ["share".into(), "disk".into()].into_iter().chain(common(config)).collect();
         Self::with(flags, DEADLINE, |event| Places::of(event, "serving"), None)
     }
 
     /// Starts it with this configuration of one disk, and returns when that is mounted at `at`.
-    ///
-    /// # Errors
-    /// It does not start, or the disk cannot be mounted; with what it said.
+    /// Errors: it does not start, or the disk cannot be mounted; with what it said.
     pub fn mount(config: &Path, at: &Path) -> Result<Self> {
         let mut flags: Vec<String> = vec!["share".into(), "mount".into()];
         flags.extend(common(config));
@@ -81,9 +77,7 @@ impl Host {
     }
 
     /// Its status, as it serves it; `None` before its first period has ended.
-    ///
-    /// # Errors
-    /// It has ended; with what it said.
+    /// Errors: it has ended; with what it said.
     pub fn status<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         match top::read(&self.places.metrics) {
             Ok(status) => Ok(Some(status)),
@@ -92,9 +86,7 @@ impl Host {
     }
 
     /// Has it unmount its disk, flush and end.
-    ///
-    /// # Errors
-    /// It had ended badly before, or had to be killed.
+    /// Errors: it had ended badly before, or had to be killed.
     pub fn stop(self) -> Result<()> {
         let Self { child, at, .. } = self;
         let stopped = child.stop();

@@ -18,9 +18,7 @@ const LATE_PERIODS: u64 = 5;
 const WELL_AFTER: Nanos = Nanos::from_secs(60);
 
 /// Serves the `latest` snapshot of the loop; ages are by `clock`.
-///
-/// # Errors
-/// The address is taken, or none.
+/// Errors: the address is taken, or none.
 pub fn serve(address: &str, latest: Latest<Snapshot>, clock: Clock) -> Result<Server> {
     Server::start(address, move |path| match latest.get() {
         Some(snapshot) => page(path, &snapshot, clock.now() - snapshot.at),

@@ -225,9 +225,7 @@ pub struct Member {
 }
 
 /// Asks the host that serves its metrics at `address`.
-///
-/// # Errors
-/// Nobody answers there, it is no host, it has not begun yet, or it is of another version.
+/// Errors: nobody answers there, it is no host, it has not begun yet, or it is of another version.
 pub fn read<T: DeserializeOwned>(address: &str) -> Result<T> {
     let hint = "start `evenkeel share disk` with --metrics, and give its address here";
     http::get_json(address, "/status", hint)

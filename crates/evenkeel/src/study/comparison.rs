@@ -38,9 +38,7 @@ const LONG_S: f64 = 3_600.0;
 
 /// Compares two sides by this figure, or by the first of [`FIGURES`] that both tell, one that is worse before the others, with a line for
 /// each of these.
-///
-/// # Errors
-/// They have nothing in common that could be compared.
+/// Errors: they have nothing in common that could be compared.
 pub fn of_two(
     sides: [&Side; 2],
     names: [&str; 2],

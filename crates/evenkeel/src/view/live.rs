@@ -27,9 +27,6 @@ pub struct LiveFlags {
 
 /// Reads and draws until q or Ctrl-C; one picture where nobody looks at a terminal. A reading that takes long holds up
 /// the next picture, never the keys.
-///
-/// # Errors
-/// A reading fails, or the terminal is gone.
 pub fn show<T, S: Send + 'static>(
     session: &Session,
     flags: &LiveFlags,
@@ -86,9 +83,6 @@ pub struct Screen {
 
 impl Screen {
     /// Takes the terminal of stdout; keys are read where stdin is a terminal too.
-    ///
-    /// # Errors
-    /// The terminal is gone.
     pub fn enter() -> io::Result<Self> {
         let screen = Self { keys: io::stdin().is_terminal().then(SingleKeys::begin).flatten() };
         out::raw(ENTER)?;
@@ -96,9 +90,6 @@ impl Screen {
     }
 
     /// Shows a picture of at most the terminal's size.
-    ///
-    /// # Errors
-    /// The terminal is gone.
     pub fn draw(&self, picture: &str) -> io::Result<()> {
         let lines = out::harmless(picture).replace('\n', CLEAR_LINE);
         out::raw(&format!("{CORNER}{lines}{CLEAR_REST}"))

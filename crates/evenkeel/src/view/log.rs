@@ -84,9 +84,6 @@ struct Counts {
 
 impl Lines {
     /// Starts the thread, which lives as long as the process.
-    ///
-    /// # Errors
-    /// The system gives no thread.
     pub fn start(to: impl Write + Send + 'static) -> std::io::Result<Self> {
         let ((queue, lines), counts) = (channel(), Arc::<Counts>::default());
         let written = Arc::clone(&counts);

@@ -41,9 +41,7 @@ struct Before {
 impl Job<'_> {
     /// Converts all inputs, those that are done already left out; says of each what became of it, in their order. Records that were
     /// stored by an earlier run count as the first of their kind, wherever their file stands in the order.
-    ///
-    /// # Errors
-    /// Anything that cannot be read or written; the files that were done until then are kept.
+    /// Errors: anything that cannot be read or written; the files that were done until then are kept.
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Vec<Done>, HaulError> {
         fs::create_dir_all(self.into).map_err(HaulError::io("create", self.into))?;
         self.check_names()?;

@@ -42,9 +42,7 @@ pub struct RetiredTable {
 }
 
 /// Drops day tables that are too old, one after the other. Only those that a dispatch of this source has made are dropped.
-///
-/// # Errors
-/// What the server said; what was dropped before is.
+/// Errors: what the server said; what was dropped before is.
 pub fn retire(
     control: &mut Control,
     job: &Retire,

@@ -197,9 +197,7 @@ pub struct Imported {
 
 impl Import<'_> {
     /// Loads a table; one that is there has to be as it was exported. What a killed load left is loaded anew.
-    ///
-    /// # Errors
-    /// The table is another one, or a file cannot be read or stored. The table is not there then.
+    /// Errors: the table is another one, or a file cannot be read or stored. The table is not there then.
     pub fn run(&self, exported: &Exported, tell: &mut dyn FnMut(&Path)) -> Result<Imported, HaulError> {
         let mut control = connect(self.target, self.stop)?;
         control

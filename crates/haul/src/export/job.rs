@@ -39,9 +39,7 @@ struct Shared<'a> {
 
 impl Export<'_> {
     /// Exports.
-    ///
-    /// # Errors
-    /// The connections cannot share a snapshot, a table cannot be read, a file cannot be written, or somebody asked to stop. The
+    /// Errors: the connections cannot share a snapshot, a table cannot be read, a file cannot be written, or somebody asked to stop. The
     /// folder is not there then.
     pub fn run(&self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Manifest, HaulError> {
         let names = self.names()?;

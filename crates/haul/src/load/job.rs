@@ -77,9 +77,7 @@ const BUSY_S: u32 = 10;
 impl Job<'_> {
     /// Loads all that is not in yet. Where each record is refused, tables that it made are dropped again, so that the files can be loaded by
     /// another layout.
-    ///
-    /// # Errors
-    /// Anything that cannot be read or stored; what is in stays in, and a rerun goes on.
+    /// Errors: anything that cannot be read or stored; what is in stays in, and a rerun goes on.
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
@@ -238,9 +236,7 @@ impl Check<'_> {
     /// Holds the files of a load against its tables and its rejects, each type of record for itself. Records that were in before and may be
     /// in day tables by now are counted and not looked for. Rows that other loads stored are no finding, and rows that no file has are one
     /// only where the manifest says that the tables hold these files alone.
-    ///
-    /// # Errors
-    /// A file or a table cannot be read, or a file changed since; the load itself is done.
+    /// Errors: a file or a table cannot be read, or a file changed since; the load itself is done.
     pub fn run(&self, loaded: &Loaded, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Vec<Report>, HaulError> {
         let after = self.after(loaded)?;
         let inputs: Vec<PathBuf> = loaded.files.iter().map(|file| file.path.clone()).collect();
@@ -266,9 +262,7 @@ impl Check<'_> {
     }
 
     /// Notes in the manifest that these files were audited, so that a rerun does not do it again: once somebody was told what was found.
-    ///
-    /// # Errors
-    /// What the server said; a rerun audits once more.
+    /// Errors: what the server said; a rerun audits once more.
     pub fn note(&self, loaded: &Loaded) -> Result<(), HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         let mut known = manifest::read(&mut control, &loaded.named)?;

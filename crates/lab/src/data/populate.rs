@@ -113,9 +113,7 @@ fn in_order(tables: &[Table], contents: &[(Table, Content)]) -> Vec<(Table, Cont
 
 /// The stamp of the connection's default database, where that holds what `spec` wants. It reads the stamp, not the
 /// rows: see [`verify`].
-///
-/// # Errors
-/// [`DataError::Missing`] where nothing is there, another one that says what is there instead.
+/// Errors: [`DataError::Missing`] where nothing is there, another one that says what is there instead.
 pub fn check(control: &mut Control, spec: &DataSpec) -> Result<Stamp> {
     let database = database_of(control);
     let Some(stamp) = Stamp::read(control)? else { return Err(without_stamp(control)?) };

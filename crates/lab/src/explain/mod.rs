@@ -36,9 +36,7 @@ const SAMPLES: u32 = 5;
 /// [`EXECUTION_MAX_S`] each at most; those whose text says that they write, wait or lock are only explained. Writes are made only for a workload that does not know its weights, only in tables
 /// that can roll back, and are rolled back. A statement that the server refuses does not keep it from the others. A stop
 /// ends it early, with what is explained by then.
-///
-/// # Errors
-/// [`ExplainError`] for what is not about one statement, as a lost connection.
+/// Errors: [`ExplainError`] for what is not about one statement, as a lost connection.
 pub fn explain(
     control: &mut Control,
     workload: &dyn Workload,

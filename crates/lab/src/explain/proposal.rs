@@ -14,9 +14,7 @@ type Columns = BTreeMap<String, BTreeSet<String>>;
 /// The CREATE INDEX statement for the first table that is read from end to end, by its rows or by an index, although a condition
 /// or a join limits it, and no index begins with its column: the columns that are compared for equality, those that are in a list, then one that is compared for
 /// a range; behind equalities alone the one that all is sorted by.
-///
-/// # Errors
-/// The server does not say which columns the tables have.
+/// Errors: the server does not say which columns the tables have.
 pub fn propose(control: &mut Control, sql: &str, rows: &[PlanRow]) -> Result<Option<String>> {
     let shape = shape(sql);
     if shape.has_or || !rows.iter().any(is_scan) {

@@ -136,9 +136,7 @@ impl Executor {
     }
 
     /// Makes a statement and takes its whole answer.
-    ///
-    /// # Errors
-    /// [`ExplainError::Execute`] with the server's words.
+    /// Errors: [`ExplainError::Execute`] with the server's words.
     pub fn execute(&self, control: &mut Control, index: usize, values: &Parameters) -> Result<Reply> {
         let statement = &self.statements[index];
         make(control, statement, values).map_err(|source| failed(control, statement, source))
@@ -146,9 +144,7 @@ impl Executor {
 
     /// Has the server look at a statement that is not made: what it does not take, as a misspelt word or a call of what is
     /// not there, it says then.
-    ///
-    /// # Errors
-    /// [`ExplainError::Execute`] with the server's words.
+    /// Errors: [`ExplainError::Execute`] with the server's words.
     pub fn prepare(&self, control: &mut Control, index: usize) -> Result<()> {
         let statement = &self.statements[index];
         match control.prepare(&statement.sql) {
@@ -210,9 +206,7 @@ pub enum ExplainError {
 
 impl ExplainError {
     /// What the server said against a statement.
-    ///
-    /// # Errors
-    /// Anything that is not about the statement alone, as a lost connection.
+    /// Errors: anything that is not about the statement alone, as a lost connection.
     pub(super) fn refused(self, sql: &str) -> Result<Refused, Self> {
         let (statement, code, message) = match &self {
             Self::Plan { statement, source: TargetError::Statement { code, message, .. } }

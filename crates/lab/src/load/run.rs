@@ -34,9 +34,7 @@ fn soon() -> Option<Nanos> {
 }
 
 /// Runs one load that begins together with others; each of them runs on a thread of its own.
-///
-/// # Errors
-/// As [`run`]. Where it cannot begin, the others do not either.
+/// Errors: as [`run`]. Where it cannot begin, the others do not either.
 pub fn run_together(
     plan: &LoadPlan,
     together: &Together,
@@ -52,9 +50,7 @@ pub fn run_together(
 
 /// Runs one load and gives what it brought. Blocks until the drain is over or `stop` is set; `progress` is
 /// called about twice a second on the calling thread.
-///
-/// # Errors
-/// Whatever keeps the load from starting: an impossible plan, a server that does not answer or does not let
+/// Errors: whatever keeps the load from starting: an impossible plan, a server that does not answer or does not let
 /// us in. Once it runs, errors are counted in the result.
 pub fn run(plan: &LoadPlan, stop: &Stop, progress: &mut dyn FnMut(LoadProgress)) -> Result<LoadResult> {
     begin(plan, None, stop, progress)

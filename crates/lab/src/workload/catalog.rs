@@ -17,9 +17,7 @@ pub fn catalog() -> Vec<Entry> {
 }
 
 /// The workload of this name on a database: that of a data set as it was populated, or one that others have added to.
-///
-/// # Errors
-/// An unknown name, with those that are near, or one of a workload for other data.
+/// Errors: an unknown name, with those that are near, or one of a workload for other data.
 pub fn find(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workload>, WorkloadError> {
     check_name(name)?;
     let (found, title) = match database.into() {
@@ -30,9 +28,7 @@ pub fn find(name: &str, database: impl Into<Database>) -> Result<Arc<dyn Workloa
 }
 
 /// Whether there is a workload of this name.
-///
-/// # Errors
-/// An unknown name, with those that are near.
+/// Errors: an unknown name, with those that are near.
 pub fn check_name(name: &str) -> Result<(), WorkloadError> {
     let entries = catalog();
     if entries.iter().any(|entry| entry.name == name) {
@@ -84,9 +80,6 @@ impl From<tpcw::Database> for Database {
 
 impl Database {
     /// As it is now.
-    ///
-    /// # Errors
-    /// Whatever stops the query, a missing table for one.
     pub fn read(set: DataSet, control: &mut Control) -> Result<Self, TargetError> {
         Ok(match set {
             DataSet::Tpcw(scale) => tpcw::Database::read(scale, control)?.into(),

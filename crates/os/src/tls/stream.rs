@@ -8,9 +8,7 @@ pub struct Tls(Box<Connection>);
 impl Tls {
     /// Begins the handshake, which goes on in what follows. Whatever came behind the request for TLS is taken for TLS and for nothing
     /// else, so that nobody in between can put words in front of what is secured.
-    ///
-    /// # Errors
-    /// What came early is no TLS.
+    /// Errors: what came early is no TLS.
     pub fn start(connection: Connection, mut early: &[u8]) -> io::Result<Self> {
         let mut tls = Box::new(connection);
         while !early.is_empty() {
@@ -32,9 +30,7 @@ impl Tls {
     }
 
     /// Sends what it holds.
-    ///
-    /// # Errors
-    /// `WouldBlock` where the socket takes no more.
+    /// Errors: `WouldBlock` where the socket takes no more.
     pub fn flush(&mut self, socket: &mut impl Write) -> io::Result<()> {
         while self.0.wants_write() {
             self.0.write_tls(socket)?;
@@ -43,9 +39,7 @@ impl Tls {
     }
 
     /// Sends bytes; says how many it took, which it must not be given again. What the socket does not take it holds.
-    ///
-    /// # Errors
-    /// `WouldBlock` where it takes none.
+    /// Errors: `WouldBlock` where it takes none.
     pub fn send(&mut self, socket: &mut impl Write, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         self.flush(socket)?;
         let taken = self.0.writer().write_vectored(parts)?;
@@ -59,9 +53,7 @@ impl Tls {
 
     /// Receives what is there; 0 at the end, also at one without TLS's own goodbye. Afterwards it may want a flush: after an error to
     /// tell the other side what was wrong.
-    ///
-    /// # Errors
-    /// `WouldBlock` where nothing is there.
+    /// Errors: `WouldBlock` where nothing is there.
     pub fn receive(&mut self, socket: &mut impl Read, parts: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         loop {
             match self.0.reader().read_vectored(parts) {

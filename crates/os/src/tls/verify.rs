@@ -216,9 +216,7 @@ pub struct BackendTls {
 
 impl BackendTls {
     /// What is asked of the server.
-    ///
-    /// # Errors
-    /// Mode and authorities contradict each other.
+    /// Errors: mode and authorities contradict each other.
     pub fn mode(&self) -> Result<BackendMode, TlsError> {
         use BackendMode::{Disabled, Preferred, VerifyCa, VerifyIdentity};
         match (self.mode, &self.authorities) {

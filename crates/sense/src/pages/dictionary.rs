@@ -62,9 +62,6 @@ impl Names {
     }
 
     /// The names in the shared tablespace (`ibdata1`) of a server that is stopped. One of MySQL 8.0 has none.
-    ///
-    /// # Errors
-    /// It is not one that can be read.
     pub fn read(path: &Path) -> Result<Self, PagesError> {
         let mut book = Book { source: Source::open(path)?, format: Format::default(), bytes: Vec::new() };
         book.format = book.source.format()?;

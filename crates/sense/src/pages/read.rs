@@ -15,9 +15,7 @@ const CHUNK: usize = 256 << 10;
 
 /// Reads a tablespace. Nobody may write to it: a server that was stopped, or a table held by FLUSH TABLES ... FOR EXPORT.
 /// `range` is the share of an index that a range of keys reads; 0.05 is 5 %.
-///
-/// # Errors
-/// It is not one that can be understood as a whole, or somebody writes to it. There are no figures then.
+/// Errors: it is not one that can be understood as a whole, or somebody writes to it. There are no figures then.
 pub fn read(path: &Path, range: f64, stop: &Stop) -> Result<Tablespace, PagesError> {
     let source = Source::open(path)?;
     let before = source.state()?;

@@ -60,9 +60,7 @@ impl SupervisedLaw {
     }
 
     /// The window from now on.
-    ///
-    /// # Errors
-    /// The law panicked or gave a window that is no number above zero, now or before.
+    /// Errors: the law panicked or gave a window that is no number above zero, now or before.
     pub fn update(&mut self, all: &[Report], own: usize) -> Result<f64, Fault> {
         if let Some(fault) = &self.failed {
             return Err(fault.clone());

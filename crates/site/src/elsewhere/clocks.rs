@@ -66,9 +66,7 @@ const ENDLESS_BYTES: usize = 1 << 20;
 
 /// The next line without its end; `None` at the end of the stream. Of a line that is longer than `limit` bytes, the rest is
 /// read and thrown away, and it counts as one that says nothing.
-///
-/// # Errors
-/// The stream's own, and a line of more than a mebibyte: reading on would take time for ever.
+/// Errors: the stream's own, and a line of more than a mebibyte: reading on would take time for ever.
 pub fn next_line(stream: &mut impl BufRead, limit: usize) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     let (mut too_long, mut read) = (false, 0);

@@ -75,9 +75,7 @@ impl Elsewhere {
     }
 
     /// By the page of node_exporter.
-    ///
-    /// # Errors
-    /// It is no address that can be asked.
+    /// Errors: it is no address that can be asked.
     pub fn metrics(url: &str) -> Result<Self, ElsewhereError> {
         Ok(Self(Arc::new(Source::Metrics { url: Url::parse(url)?, metrics: Mutex::default() })))
     }
@@ -90,9 +88,7 @@ impl Elsewhere {
     }
 
     /// Makes sure that it works, once for a study.
-    ///
-    /// # Errors
-    /// The command says nothing, the page cannot be had: a study would find out only after its first run.
+    /// Errors: the command says nothing, the page cannot be had: a study would find out only after its first run.
     pub fn start(&self, stop: &Stop) -> Result<(), ElsewhereError> {
         match &*self.0 {
             Source::Command { command, running } => {

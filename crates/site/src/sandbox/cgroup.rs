@@ -20,9 +20,6 @@ pub struct Cgroup {
 }
 
 /// Makes groups with such limits, as for a private server, and removes them. Whether there is any: the limit of CPUs can be kept without.
-///
-/// # Errors
-/// Why the limits cannot be kept.
 pub fn try_groups(domain: &Domain) -> Result<bool, SandboxError> {
     let groups = Groups::create(&format!("try-{}", std::process::id()), domain)?;
     Ok(!groups.groups().is_empty())

@@ -89,9 +89,6 @@ fn make(paths: &Paths, disk: FileDisk) -> Result<(), String> {
 }
 
 /// Unmounts what is mounted, as soon as the server has let go of it.
-///
-/// # Errors
-/// Somebody else holds it.
 pub(super) fn unmount_all(paths: &Paths) -> Result<(), SandboxError> {
     let at = paths.disk();
     let mut tries = 0;

@@ -95,9 +95,6 @@ impl Launch<'_> {
 pub type Exit = Arc<OnceLock<Option<ExitStatus>>>;
 
 /// Starts a process on a thread of its own, which waits for its end and meanwhile does what it is told.
-///
-/// # Errors
-/// What the system says.
 pub fn spawn_kept(
     name: &str,
     mut command: Command,

@@ -47,9 +47,6 @@ impl Capacity {
 
 /// Asks the server for its limits and this process for its own (whose soft limit of open files it raises to the hard
 /// one); each session is to hold `prepared` statements. A limit that the server does not tell is none.
-///
-/// # Errors
-/// The server does not answer.
 pub fn capacity(control: &mut Control, prepared: u32) -> Result<Capacity, TargetError> {
     let per_user = control.query_value("SELECT @@session.max_user_connections")?;
     let (variables, status) = (named(control, "VARIABLES", &VARIABLES)?, named(control, "STATUS", &STATUS)?);

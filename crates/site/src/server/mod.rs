@@ -65,9 +65,7 @@ impl fmt::Debug for Target {
 impl Target {
     /// How to start TLS with it. Who names a certificate authority wants at least its signature checked, also where he does
     /// without TLS if need be.
-    ///
-    /// # Errors
-    /// Authorities cannot be read, or the host has a name that no certificate can be for.
+    /// Errors: authorities cannot be read, or the host has a name that no certificate can be for.
     pub fn tls_setup(&self) -> Result<TlsSetup, TlsError> {
         let mode = match self.tls {
             TlsMode::VerifyIdentity => BackendMode::VerifyIdentity,

@@ -52,9 +52,6 @@ pub fn preflight(control: &mut Control, needs: &Needs) -> Result<Result<(), Vec<
 }
 
 /// Whether the account has a privilege on a database, or on a part of it. What a role brings may not be seen.
-///
-/// # Errors
-/// The server does not answer.
 pub fn has_privilege(control: &mut Control, privilege: &str, database: &str) -> Result<bool, TargetError> {
     Ok(grants(control)?.0.allow(privilege, Some(database)))
 }

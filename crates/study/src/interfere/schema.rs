@@ -22,9 +22,7 @@ pub struct Schema {
 
 impl Schema {
     /// Makes it; one with tables of a study that was killed is made anew.
-    ///
-    /// # Errors
-    /// Another study works in it, or there is one that is not ours.
+    /// Errors: another study works in it, or there is one that is not ours.
     pub fn make(target: &Target, name: &str, stop: &Stop) -> Result<Self> {
         let nowhere = Target { database: None, ..target.clone() };
         // Goes on after a stop, to take away what it made.

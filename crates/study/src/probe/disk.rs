@@ -54,9 +54,7 @@ const FLUSHED_BYTES: u64 = 64 << 20;
 
 /// Writes a file, and does each access once, in records of this size, around the page cache or through it. What was written stays in the
 /// page cache for what reads through that.
-///
-/// # Errors
-/// fio is not installed, or failed: no room, or a file system without direct I/O.
+/// Errors: fio is not installed, or failed: no room, or a file system without direct I/O.
 pub fn disk(
     place: &Place,
     [file_bytes, record_bytes]: [u64; 2],
@@ -87,9 +85,7 @@ pub fn disk(
 }
 
 /// How long it takes until a small append, as a log has them, is on the disk: the median in milliseconds.
-///
-/// # Errors
-/// fio is not installed, or the file cannot be written.
+/// Errors: fio is not installed, or the file cannot be written.
 pub fn flush(place: &Place, time: Duration, stop: &Stop) -> Result<Option<f64>> {
     let millis = time.as_millis();
     let words =

@@ -32,9 +32,7 @@ pub const INSIDE: &str = "probe-inside";
 const AROUND: Duration = Duration::from_secs(60);
 
 /// Measures for so many seconds each: operations, copying, and half a second for each working set.
-///
-/// # Errors
-/// The process that measures cannot be started, or ended.
+/// Errors: the process that measures cannot be started, or ended.
 pub fn machine(place: &Place, seconds: u32, stop: &Stop) -> Result<Option<Machine>> {
     let takes = Duration::from_secs(u64::from(seconds) * (2 + SETS.len() as u64));
     let program = std::env::current_exe().doing(|| "looking for the program of this process")?;
@@ -55,9 +53,7 @@ const STOLEN_MAX: f64 = 1.01;
 const SET_PART: f64 = 0.5;
 
 /// Measures in this process.
-///
-/// # Errors
-/// The kernel does not let the process be the first that a limit of memory ends.
+/// Errors: the kernel does not let the process be the first that a limit of memory ends.
 pub fn measure(seconds: u32) -> Result<Machine> {
     // Rather than the server of the domain.
     write("/proc/self/oom_score_adj", "1000").doing(|| "making this process the first to go")?;

@@ -43,9 +43,7 @@ const AROUND: Duration = Duration::from_secs(60);
 const LISTENS: &str = "00000000:0000 0A";
 
 /// Has all pairs send at the same time, for so many seconds; a flow for each pair.
-///
-/// # Errors
-/// iperf3 is not installed, or a client cannot reach its server.
+/// Errors: iperf3 is not installed, or a client cannot reach its server.
 pub fn at_once(pairs: &[Pair<'_>], seconds: u32, stop: &Stop) -> Result<Option<Vec<Flow>>> {
     let listening = |pair: &Pair<'_>| serve(pair.server, pair.server.address_from(pair.client));
     let servers = pairs.iter().map(listening).collect::<Result<Vec<_>>>()?;

@@ -40,9 +40,7 @@ impl Place {
     }
 
     /// The domain of a server; files of probes go to the file system of its data. It holds while that server is up.
-    ///
-    /// # Errors
-    /// The server has ended, or its data directory cannot be read.
+    /// Errors: the server has ended, or its data directory cannot be read.
     pub fn of(sandbox: &Sandbox) -> Result<Self> {
         sandbox.check()?;
         // A file disk has them behind a link.
@@ -117,9 +115,7 @@ impl Place {
     }
 
     /// Runs a program there to its end; what it printed.
-    ///
-    /// # Errors
-    /// It is not installed, or failed; with what it said.
+    /// Errors: it is not installed, or failed; with what it said.
     pub(super) fn run(
         &self,
         command: &mut Command,

@@ -163,9 +163,7 @@ fn add_sight(run: &mut RunFile, sight: Option<elsewhere::Sight>, seen: Option<&O
 const LOST: [u16; 3] = [2003, 2006, 2013];
 
 /// Looks for the server after a load that lost connections to it.
-///
-/// # Errors
-/// Nobody gets in there any more, or somebody asked to stop.
+/// Errors: nobody gets in there any more, or somebody asked to stop.
 pub fn outlived(load: &LoadResult, target: &Target, stop: &Stop) -> Result<(), StudyError> {
     let has_lost = load.error_texts.keys().any(|code| LOST.contains(code));
     if has_lost { answers(target, Nanos::ZERO, stop) } else { Ok(()) }

@@ -267,9 +267,6 @@ impl Ledger<'_> {
 }
 
 /// What was written so far; `None` where nothing was to be counted.
-///
-/// # Errors
-/// The file cannot be read.
 pub fn written(folder: &StudyFolder) -> Result<Option<WrittenFile>, StoreError> {
     folder.path().join(FILE).exists().then(|| folder.read(FILE)).transpose()
 }

@@ -149,9 +149,6 @@ struct State {
 impl EventLog {
     /// Starts a log in the form that the configuration asks for. From now on panics of the process are lines of it as well: by
     /// default they would be written to stderr in the thread that panics, which has sessions to serve.
-    ///
-    /// # Errors
-    /// The system gives no thread.
     pub fn start(config: &GuardConfig) -> io::Result<Self> {
         let state = State { form: config.log, steps: 0 };
         let lines = Lines::start(io::stderr())?;

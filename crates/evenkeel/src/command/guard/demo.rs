@@ -22,9 +22,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Plays, and leaves nothing behind.
-///
-/// # Errors
-/// No server can be started, or the guard ends.
+/// Errors: no server can be started, or the guard ends.
 pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     // What a crash or a second Ctrl-C left.
     remove(session)?;

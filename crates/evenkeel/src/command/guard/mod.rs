@@ -64,9 +64,7 @@ impl Args {
 }
 
 /// Runs a guard, or looks at one.
-///
-/// # Errors
-/// Wrong flags or files, taken ports, a guard that cannot be reached.
+/// Errors: wrong flags or files, taken ports, a guard that cannot be reached.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Demo(demo)) => demo::run(session, demo),

@@ -208,9 +208,7 @@ const QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'Uptim
 
 /// Asks the server behind `url` for its status again and again, and puts each reading into `latest` with the time of `clock`, on a thread
 /// that ends when the sender is dropped, or, where its server does not answer, some seconds later. `first` looks at the server once.
-///
-/// # Errors
-/// A URL that is none; a server that does not answer is no error, and asked again later.
+/// Errors: a URL that is none; a server that does not answer is no error, and asked again later.
 fn monitor(url: &str, (latest, clock): (LatestStatus, Clock), first: Account) -> Result<Sender<()>> {
     let target = Target::parse(url)?;
     let (stop, stopped) = mpsc::channel();

@@ -138,9 +138,7 @@ fn health(snapshot: &Snapshot, now: Nanos, refused: Option<Nanos>, open: u64) ->
 }
 
 /// Serves the `latest` snapshot of the loop, and the health of the guard.
-///
-/// # Errors
-/// The address is taken, or none.
+/// Errors: the address is taken, or none.
 pub fn serve(address: &str, latest: Latest<Snapshot>, health: Arc<Health>) -> Result<Server> {
     Server::start(address, move |path| {
         let Some(snapshot) = latest.get() else {

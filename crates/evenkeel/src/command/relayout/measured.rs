@@ -79,9 +79,7 @@ fn reached(page_bytes: u64, layout: &IndexLayout) -> f64 {
 }
 
 /// The indexes of a table, read while the server holds it still.
-///
-/// # Errors
-/// It may not be held, or its file cannot be read.
+/// Errors: it may not be held, or its file cannot be read.
 pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<Vec<Pages>> {
     let database = target.database.as_deref().unwrap_or_default();
     let name = format!("{database}.{table}");

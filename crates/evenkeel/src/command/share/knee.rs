@@ -26,9 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Measures, and says the threshold or why there is none.
-///
-/// # Errors
-/// Wrong flags, storage that cannot be read.
+/// Errors: wrong flags, storage that cannot be read.
 pub fn run(session: &Session, args: &KneeArgs) -> Result<ExitCode> {
     if args.costs {
         return run_costs(session, args);

@@ -59,9 +59,7 @@ impl Args {
 }
 
 /// Serves disks, or makes what they stand on.
-///
-/// # Errors
-/// Wrong flags or files, storage that cannot be used.
+/// Errors: wrong flags or files, storage that cannot be used.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Action::Disk(args) => disk::run(session, args),

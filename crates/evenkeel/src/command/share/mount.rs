@@ -35,9 +35,7 @@ pub enum Mkfs {
 }
 
 /// Mounts the file system on a disk; whatever was done is undone where a step fails.
-///
-/// # Errors
-/// No such folder, no FUSE or loop devices here, not permitted, a disk without a file system.
+/// Errors: no such folder, no FUSE or loop devices here, not permitted, a disk without a file system.
 pub fn mount(handle: Handle, disk: FuseDisk, at: &Path, mkfs: Option<Mkfs>) -> Result<Mounted> {
     let at = free_folder(at)?;
     let read_only = disk.read_only;
@@ -95,9 +93,7 @@ impl Mounted {
     }
 
     /// Takes it down, so that all that was written is on the disk.
-    ///
-    /// # Errors
-    /// Somebody uses it: then everything stays as it is, and this may be asked again.
+    /// Errors: somebody uses it: then everything stays as it is, and this may be asked again.
     pub fn down(&mut self) -> Result<()> {
         if self.mounted && self.is_up() {
             self.unmount()?;
@@ -241,9 +237,7 @@ pub struct MountArgs {
 }
 
 /// Mounts a disk.
-///
-/// # Errors
-/// Wrong flags, storage that cannot be used, a step of the mount that failed and was undone.
+/// Errors: wrong flags, storage that cannot be used, a step of the mount that failed and was undone.
 pub fn run(session: &Session, args: &MountArgs) -> Result<ExitCode> {
     let config = args.disk.read_one()?;
     // Before anything is started that others see.

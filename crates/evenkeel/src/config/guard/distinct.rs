@@ -5,9 +5,7 @@ use evenkeel_guard::proxy::Address;
 use std::net::IpAddr;
 
 /// Refuses a place to listen at that is the server's own.
-///
-/// # Errors
-/// Names the place, and both words for it where they differ.
+/// Errors: names the place, and both words for it where they differ.
 pub fn check(listen: &[Address], backend: &Address) -> Result<()> {
     let Some(same) = listen.iter().find(|listen| is_same(listen, backend)) else { return Ok(()) };
     let both = if same == backend { same.to_string() } else { format!("{same}, which is {backend}") };

@@ -47,9 +47,7 @@ impl Flags {
     }
 
     /// What the text of a file says, with the flags over it.
-    ///
-    /// # Errors
-    /// Names the key and what to do.
+    /// Errors: names the key and what to do.
     fn over(&self, text: &str) -> Result<GuardConfig> {
         let mut config: GuardConfig = parse("guard", text)?;
         if !self.listen.is_empty() {

@@ -24,9 +24,7 @@ pub fn is_script(file: &str, text: &str) -> bool {
 type Line<'a> = (usize, &'a str);
 
 /// Reads a script. What stands between BEGIN and COMMIT is a transaction.
-///
-/// # Errors
-/// Names the line and what is wrong there.
+/// Errors: names the line and what is wrong there.
 pub fn definition(text: &str) -> Result<Definition> {
     let (mut names, mut next) = (BTreeMap::new(), 1);
     let mut open: Option<(usize, TransactionDefinition)> = None;

@@ -193,9 +193,6 @@ impl Sweep {
 
 /// Measures the first disk of an engine, which has so many bytes; reports what it does before each step, and how many seconds
 /// are left. `None` where it was stopped.
-///
-/// # Errors
-/// A read failed.
 pub fn sweep(
     (engine, bytes): (Handle, u64),
     plan: &SweepPlan,

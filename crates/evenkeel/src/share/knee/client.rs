@@ -88,9 +88,7 @@ impl Client {
 
     /// Keeps so many outstanding, and waits for the last; adds latencies to those of this depth. `None` where it was
     /// stopped.
-    ///
-    /// # Errors
-    /// An I/O that failed; storage that ends none for 10 s.
+    /// Errors: an I/O that failed; storage that ends none for 10 s.
     pub fn step(
         &self,
         depth: u32,

@@ -21,9 +21,7 @@ pub struct Guess {
 }
 
 /// Guesses where the fields of the records of a sample are.
-///
-/// # Errors
-/// It is none of fixed width, or too small to tell.
+/// Errors: it is none of fixed width, or too small to tell.
 pub fn guess(sample: &Sample<'_>) -> Result<Guess, NoLayout> {
     let records = sample.alike()?;
     let mut doubts = Vec::new();

@@ -47,9 +47,7 @@ pub enum NoLayout {
 
 impl<'a> Sample<'a> {
     /// Parts a beginning into records; `is_whole` where the file ends with it.
-    ///
-    /// # Errors
-    /// It is no file of records of fixed width.
+    /// Errors: it is no file of records of fixed width.
     pub fn new(bytes: &'a [u8], is_whole: bool) -> Result<Self, NoLayout> {
         if bytes.is_empty() {
             return Err(NoLayout::Empty);

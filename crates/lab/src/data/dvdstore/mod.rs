@@ -59,9 +59,7 @@ impl Size {
         [("small", Self::SMALL), ("medium", Self::MEDIUM), ("large", Self::LARGE)];
 
     /// A size of so many nominal megabytes.
-    ///
-    /// # Errors
-    /// None, or more than [`Size::MEGABYTES_MAX`].
+    /// Errors: none, or more than [`Size::MEGABYTES_MAX`].
     pub fn new(megabytes: u32) -> Result<Self, SizeError> {
         if !(1..=Self::MEGABYTES_MAX).contains(&megabytes) {
             return Err(SizeError::Megabytes(megabytes));

@@ -15,9 +15,7 @@ const LIMIT: i64 = 10;
 const TEXT_MAX: u64 = 20;
 
 /// What the server has counted for the current database since its statistics were reset.
-///
-/// # Errors
-/// A question that the server does not answer, for want of a privilege for one.
+/// Errors: a question that the server does not answer, for want of a privilege for one.
 pub fn read_digests(control: &mut Control) -> Result<Vec<Group>, TargetError> {
     let rows = control.query(
         "SELECT DIGEST_TEXT, COUNT_STAR, SUM_TIMER_WAIT / 1e12 \

@@ -21,9 +21,6 @@ const ROW_BYTES_MAX: usize = 1_024;
 
 /// What was executed, by statement; `None` where the input has no entry of a slow log. The memory that it takes is bounded,
 /// whatever the size of the log.
-///
-/// # Errors
-/// The input cannot be read.
 pub fn read_slow_log(input: &mut dyn BufRead, stop: &Stop) -> io::Result<Option<(String, Vec<Group>)>> {
     let mut log = Log::default();
     let mut line = Vec::new();

@@ -188,9 +188,6 @@ impl From<Scale> for Database {
 
 impl Database {
     /// As it is now: what other runs have added is looked for, so that new rows take ids above theirs.
-    ///
-    /// # Errors
-    /// Whatever stops the query, a missing table for one.
     pub fn read(scale: Scale, control: &mut Control) -> Result<Self, TargetError> {
         let rows = control.query(TakenIds::QUERY)?;
         let id = |place: usize| rows.rows.first()?.get(place)?.as_deref()?.parse().ok();

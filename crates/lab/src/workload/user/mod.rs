@@ -27,9 +27,7 @@ pub struct UserWorkload {
 
 impl UserWorkload {
     /// Checks a definition, and reads the values of its `column` generators once.
-    ///
-    /// # Errors
-    /// The entry and what to do about it.
+    /// Errors: the entry and what to do about it.
     pub fn new(definition: &Definition, reader: &mut dyn ColumnReader) -> Result<Self, WorkloadError> {
         let plan = Compiler::new(definition, reader).compile()?;
         let kinds = plan.requests.iter().map(|request| request.name.clone()).collect();

@@ -144,9 +144,6 @@ pub(in crate::sandbox) fn prove(
 }
 
 /// Makes a group with such a limit on the disk that holds a folder, as for a private server, proves it and removes it; what was found.
-///
-/// # Errors
-/// Why the limit does not hold.
 pub fn try_disk(folder: &Path, limit: DiskLimit) -> Result<String, SandboxError> {
     fs::create_dir_all(folder).map_err(SandboxError::io("create", folder))?;
     let domain = Domain { disk: limit, ..Domain::default() };

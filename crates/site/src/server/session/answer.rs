@@ -54,9 +54,6 @@ impl<'a> Taking<'a> {
     }
 
     /// One thing that the answer says.
-    ///
-    /// # Errors
-    /// Those that end the session.
     pub fn take(&mut self, event: Event<'_>) -> Result<(), SessionError> {
         match event {
             Event::Row(row) => {

@@ -84,9 +84,6 @@ fn io_error(action: &'static str, path: &Path, source: io::Error) -> StudyError 
 }
 
 /// The study that changed the data of a named sandbox and has not given them back, and the note that says so.
-///
-/// # Errors
-/// The note cannot be read.
 pub fn unrestored(home: &Path, name: &str) -> Result<Option<(String, PathBuf)>, StudyError> {
     let keepsake = Keepsake::of(home, name);
     let owner = keepsake.owner()?;

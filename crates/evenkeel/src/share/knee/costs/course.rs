@@ -40,9 +40,7 @@ struct Runner {
 }
 
 /// Measures the first disk of an engine, which has so many bytes; reports what it does. `None` where it was stopped.
-///
-/// # Errors
-/// I/Os that fail, or of which none ends in a step.
+/// Errors: I/Os that fail, or of which none ends in a step.
 pub fn measure(
     (engine, bytes): (Handle, u64),
     plan: &CostsPlan,
@@ -216,9 +214,6 @@ impl Found {
     }
 
     /// Tables of reads and of writes as flags and files take them, and the largest standard error among them.
-    ///
-    /// # Errors
-    /// A kind of which nothing ended.
     pub fn tables(&self) -> Result<(CostTables, f64)> {
         let mut tables = CostTables { reads: Vec::new(), writes: Vec::new() };
         let mut error = 0.0_f64;

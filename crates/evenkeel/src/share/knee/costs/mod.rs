@@ -19,9 +19,6 @@ use evenkeel_study::store::Caveats;
 use serde_json::{Value, json as object};
 
 /// The table, the lines of a file that take it over, and the doubts.
-///
-/// # Errors
-/// A kind of which nothing ended.
 pub fn text(found: &Found, plan: &CostsPlan, caveats: &[Caveat], look: Look) -> Result<String> {
     let mut text = lines(columns(found), &[], look);
     let (tables, error) = found.tables()?;
@@ -108,9 +105,6 @@ fn no_writes(plan: &CostsPlan) -> Option<Caveat> {
 }
 
 /// One object with everything.
-///
-/// # Errors
-/// A kind of which nothing ended.
 pub fn json(found: &Found, plan: &CostsPlan, caveats: &[Caveat], backing: Value) -> Result<Value> {
     let (tables, error) = found.tables()?;
     let (reads, writes) = (table_text(&tables.reads), table_text(&tables.writes));
