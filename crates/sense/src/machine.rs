@@ -120,8 +120,6 @@ fn parse_load(line: &str) -> Option<[f64; 3]> {
     Some([numbers.next()??, numbers.next()??, numbers.next()??])
 }
 
-// A data directory lies on a file system and a device, which are found here.
-
 /// File system and device below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Storage {
@@ -162,8 +160,6 @@ fn merge(mount: &str, file_system: &str) -> String {
         file_system.split(',').filter(|word| !own.contains(word) && !matches!(*word, "rw" | "ro" | ""));
     own.iter().copied().chain(more).collect::<Vec<_>>().join(",")
 }
-
-// /proc/cpuinfo describes the processors, and every architecture writes it in its own way.
 
 /// x86 has a name; others have another word for it, or (64-bit ARM) only the numbers of maker and part.
 fn model(text: &str) -> Option<String> {

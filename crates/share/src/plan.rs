@@ -63,8 +63,6 @@ pub(super) fn exports(disks: &[DiskPlan]) -> Result<Vec<Export>, ShareError> {
     Ok(exports)
 }
 
-// What keeps an engine from starting, and what ends it.
-
 #[derive(Debug, thiserror::Error)]
 pub enum ShareError {
     #[error("cannot start the thread of the disks: {0}")]

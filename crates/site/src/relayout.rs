@@ -29,8 +29,6 @@ impl Relayout<'_> {
     }
 }
 
-// The server builds a table anew by itself.
-
 /// Whom a relayout keeps waiting while it builds. At its end everybody waits for a moment, or for who is at the table then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -95,8 +93,6 @@ fn run(control: &mut Control, table: &str, tell: &mut dyn FnMut(&str)) -> Result
     }
     Err(refused)
 }
-
-// The connection that a relayout works on.
 
 /// Seconds that somebody else's transaction on a table is waited for.
 const LOCK_WAIT_S: u32 = 60;
@@ -259,8 +255,6 @@ fn named(name: &str) -> String {
 fn first(rows: Rows) -> Vec<String> {
     rows.rows.into_iter().filter_map(|row| row.into_iter().next()?).collect()
 }
-
-// Why a table is not built anew.
 
 /// Why a table is not built anew.
 #[derive(Debug, thiserror::Error)]

@@ -135,8 +135,6 @@ impl Meter {
     }
 }
 
-// What the gate and its callers say to each other.
-
 /// The session that a call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -249,8 +247,6 @@ impl Default for Options {
         }
     }
 }
-
-// Sessions and tenants, by their numbers.
 
 /// A session, by a number that its owner never uses for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

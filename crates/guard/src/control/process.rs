@@ -31,8 +31,6 @@ fn is_local(ip: IpAddr) -> bool {
     ip.is_loopback() || std::net::UdpSocket::bind((ip, 0)).is_ok()
 }
 
-// The server's own status, which a connection with an account of its own asks for.
-
 /// A reading older than this is not available any more.
 const FRESH: Nanos = Nanos::from_secs(5);
 

@@ -31,8 +31,6 @@ pub fn turn_away(client: &Socket, why: &Refusal, stats: &Stats) {
     stats.closed.add();
 }
 
-// Counts of what passed, for metrics.
-
 #[derive(Debug, Default)]
 pub struct Stats {
     pub accepted: Count,
@@ -80,8 +78,6 @@ impl Count {
         self.0.load(Ordering::Relaxed)
     }
 }
-
-// Why the guard itself ends a connection, and the words that it sends to the client.
 
 /// An end that the guard decides on. The client gets it as an error of MySQL.
 #[derive(Debug, thiserror::Error)]

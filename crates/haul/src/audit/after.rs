@@ -38,8 +38,6 @@ impl AfterLoad {
     }
 }
 
-// What an audit finds.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {

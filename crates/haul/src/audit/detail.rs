@@ -178,8 +178,6 @@ fn shown(value: &[u8]) -> String {
     }
 }
 
-// One reading of both sides, beside each other.
-
 pub(super) struct Sides<'a> {
     pub records: &'a Records<'a>,
     pub tables: &'a Tables,
@@ -254,8 +252,6 @@ fn beside(
     });
     first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
-
-// The side of the tables: one connection, one instant.
 
 /// Makes a connection one whose text is the same everywhere, and that waits as long as the files take.
 pub(crate) fn prepare(control: &mut Control) -> Result<(), TargetError> {

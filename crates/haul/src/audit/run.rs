@@ -236,8 +236,6 @@ impl Audit<'_> {
     }
 }
 
-// Entries in files, parted by a number.
-
 /// Bytes that a part keeps before they go to its file.
 const KEPT: usize = 16 << 10;
 

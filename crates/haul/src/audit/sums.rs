@@ -101,8 +101,6 @@ pub(super) fn different(files: &Sums, others: &Sums, rejects_known: bool, at_mos
     readings.into_iter().map(|(wanted, _)| wanted).collect()
 }
 
-// What is noted of a record, of a row, and of a line of a rejects file.
-
 pub(super) const BYTES: usize = 53;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

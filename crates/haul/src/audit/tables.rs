@@ -153,8 +153,6 @@ pub(crate) fn named(control: &mut Control, word: &str) -> Result<Vec<String>, Ha
     }
 }
 
-// Hashes of a row and of its key, from the values of both sides.
-
 pub(super) struct Canon {
     /// Of the fields that are kept, in their order.
     pub forms: Vec<Form>,

@@ -18,8 +18,6 @@ use pool::Work;
 pub(crate) use pool::{Sink, run};
 use std::io::Read;
 
-// The keys of records that an earlier run has dealt with.
-
 pub(crate) fn has_keys(file: &LayoutFile) -> bool {
     file.layout.types().iter().any(|each| !each.key.is_empty())
 }

@@ -190,8 +190,6 @@ impl Part {
     }
 }
 
-// Has the disk write what a file got, while more of it is made.
-
 /// Bytes that are handed to the disk together.
 const STRETCH: u64 = 8 << 20;
 
@@ -248,8 +246,6 @@ impl Drop for Behind {
         }
     }
 }
-
-// What is noted of a conversion beside its output.
 
 /// An input that is converted: `NAME.done`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,8 +26,6 @@ impl Job {
     }
 }
 
-// Days of the calendar, and the tables that are named after them.
-
 const DAY: &str = "{day}";
 const TABLE: &str = "{table}";
 const LONGEST: usize = 64;
@@ -139,8 +137,6 @@ impl NamePattern {
         Day::parse(day).filter(|_| day.len() == 8)
     }
 }
-
-// Which records: those of a day or of a part of it.
 
 const DAY_S: u64 = 86_400;
 /// Parts of a day at most: one a minute.

@@ -89,8 +89,6 @@ fn all(work: &mut Work<'_>, tables: &[String]) -> Result<(Sum, Duration), Dispat
     Ok((found?, (monotonic() - began).into()))
 }
 
-// Sums over the rows of a table.
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub count: u64,

@@ -225,8 +225,6 @@ pub fn refuse_triggers(control: &mut Control, table: &str) -> Result<(), Dispatc
     }
 }
 
-// What keeps records from being dispatched.
-
 /// Why records were not dispatched, or day tables not retired. What was moved before is moved and in the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum DispatchError {

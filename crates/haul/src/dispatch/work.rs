@@ -105,8 +105,6 @@ impl Work<'_> {
     }
 }
 
-// How far a dispatch is.
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     Step(String),
@@ -117,8 +115,6 @@ pub enum Progress {
         total: u64,
     },
 }
-
-// What a dispatch came to: its days, and whether all records are still there.
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Dispatched {

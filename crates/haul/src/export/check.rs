@@ -103,8 +103,6 @@ pub(super) fn difference(
     })
 }
 
-// Connections that share one snapshot.
-
 /// A connection that reads and writes values as they are in the files: times are in UTC.
 pub(super) fn connect(target: &Target, stop: &Stop) -> Result<Control, TargetError> {
     let mut control = Control::connect_until(target, stop)?;

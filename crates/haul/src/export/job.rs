@@ -169,8 +169,6 @@ impl Shared<'_> {
     }
 }
 
-// A folder under a hidden name until all of an export is in it.
-
 /// Removed when it is dropped before [`Folder::finish`].
 pub(super) struct Folder {
     pub hidden: PathBuf,

@@ -82,8 +82,6 @@ impl Checksum {
     }
 }
 
-// What is noted of an export: `export.json` in its folder.
-
 const VERSION: u32 = 2;
 const NAME: &str = "export.json";
 
@@ -166,8 +164,6 @@ impl Exported {
         self.files = files.into_iter().map(|(file, _)| file).collect();
     }
 }
-
-// The files of one table.
 
 const BUFFER: usize = 1 << 18;
 

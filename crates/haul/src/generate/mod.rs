@@ -44,8 +44,6 @@ pub fn generate(spec: &Spec, out: &mut dyn Write, tell: &mut dyn FnMut(u64) -> b
     Ok(dirty.planted)
 }
 
-// When calls of a day begin.
-
 /// Share of a day's calls by hour, percent: a guess at a working day, since no published table was at hand.
 const HOURS: [f64; 24] = [
     1.0, 0.6, 0.4, 0.3, 0.3, 0.5, 1.2, 2.6, 4.6, 5.8, 6.4, 6.6, 6.3, 5.6, 5.4, 5.6, 6.0, 6.6, 7.2, 7.4, 6.8,

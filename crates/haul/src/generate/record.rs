@@ -65,8 +65,6 @@ impl Call {
     }
 }
 
-// Who calls, and how often.
-
 /// Calls of a caller in a day, about.
 const CALLS: u64 = 25;
 /// Callers at most: a number and a weight each are kept in memory.
@@ -116,8 +114,6 @@ fn draw(random: &mut Random) -> u64 {
     let share = random.unit() * most;
     (MEDIAN_S * (share / (1.0 - share)).powf(1.0 / SHAPE)).max(1.0) as u64
 }
-
-// What is wrong with some records, at stated rates, and how often it was planted.
 
 /// Kinds of dirt. A record has one of them at most, line ends aside, which are the last.
 const KINDS: [&str; 8] =

@@ -84,8 +84,6 @@ impl Entry {
     }
 }
 
-// A hash table of entries that keeps them sorted.
-
 /// Entries whose homes are the first bits of their keys: each stands there or behind it, with no free place between, and in their order.
 struct Table {
     slots: Vec<Option<Entry>>,
@@ -174,8 +172,6 @@ impl Table {
         self.slots.iter().flatten().copied()
     }
 }
-
-// All keys that were seen.
 
 /// Places of the table, as a power of two: 3.2 GB, and half as much again while it grows.
 const TABLE: u32 = if cfg!(test) { 18 } else { 27 };

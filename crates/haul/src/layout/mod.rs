@@ -195,8 +195,6 @@ fn problem(text: &str, error: &toml::de::Error) -> Problem {
     Problem { line, text: error.message().to_owned() }
 }
 
-// A layout file once it is read, and what may be wrong with one.
-
 /// A layout and what of it is no business of a single record.
 #[derive(Clone, Debug)]
 pub struct LayoutFile {

@@ -197,8 +197,6 @@ pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
     sum
 }
 
-// Indexes that come after the rows.
-
 fn missing(control: &mut Control, table: &Table) -> Result<Option<String>, HaulError> {
     let rows = control.query(&format!(
         "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
@@ -217,8 +215,6 @@ fn missing(control: &mut Control, table: &Table) -> Result<Option<String>, HaulE
     }
     Ok(missing.add_indexes_sql())
 }
-
-// The audit that follows a load.
 
 pub struct Check<'a> {
     pub file: &'a LayoutFile,

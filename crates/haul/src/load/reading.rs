@@ -104,8 +104,6 @@ fn changed(file: &LoadedFile, at: u64) -> HaulError {
     HaulError::Changed { path: file.path.clone(), at, what }
 }
 
-// Blocks become parts, which are dealt to the connections.
-
 pub(super) struct Deal<'a> {
     pub part: Part,
     pub number: &'a mut u64,

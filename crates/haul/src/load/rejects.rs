@@ -113,8 +113,6 @@ fn stays(line: &[u8], ends: &BTreeMap<Vec<u8>, u64>) -> bool {
     }
 }
 
-// Parts are committed one after the other, whatever connection has sent them first.
-
 #[derive(Default)]
 pub(super) struct Turn {
     state: Mutex<State>,

@@ -267,8 +267,6 @@ fn records_at(input: &Path, places: &[u64], separator: Separator) -> Result<Vec<
     Ok(records)
 }
 
-// How rows are loaded.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexes {
     Before,

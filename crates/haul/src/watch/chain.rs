@@ -126,8 +126,6 @@ impl Chain<'_> {
     }
 }
 
-// What an error means for who goes on with other files.
-
 /// ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK.
 const HELD_UP: [u16; 2] = [1205, 1213];
 /// ER_SERVER_SHUTDOWN, ER_NORMAL_SHUTDOWN, ER_CONNECTION_KILLED.

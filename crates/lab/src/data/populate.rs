@@ -109,8 +109,6 @@ fn in_order(tables: &[Table], contents: &[(Table, Content)]) -> Vec<(Table, Cont
     tables.iter().map(|&table| (table, content(table).unwrap_or_default())).collect()
 }
 
-// What a database holds, compared with what is wanted.
-
 /// The stamp of the connection's default database, where that holds what `spec` wants. It reads the stamp, not the
 /// rows: see [`verify`].
 /// Errors: [`DataError::Missing`] where nothing is there, another one that says what is there instead.

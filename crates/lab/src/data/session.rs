@@ -114,8 +114,6 @@ pub(super) fn finish_filled(
     expect_content(control, table, content)
 }
 
-// What long data work tells those who watch it.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Rows,
@@ -185,8 +183,6 @@ impl Tally {
         DataProgress { phase, table, rows_done, rows_total, bytes: self.bytes.load(Ordering::Relaxed) }
     }
 }
-
-// Why data work failed, and what to do about it.
 
 pub type Result<T, E = DataError> = std::result::Result<T, E>;
 

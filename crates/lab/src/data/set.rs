@@ -197,8 +197,6 @@ impl Generator {
     }
 }
 
-// The keys of a table's rows, in their order.
-
 /// The key of a row: a number, or an order and a line; the line is zero where the key is one number.
 pub(super) type Key = (u64, u64);
 

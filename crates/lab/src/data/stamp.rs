@@ -189,8 +189,6 @@ impl fmt::Display for Stamp {
     }
 }
 
-// Which data set is wanted, and how it gets into the server.
-
 words! {
     /// The way rows take into the server. The rows are the same; the storage layout is not.
     Via {

@@ -71,8 +71,6 @@ impl Read for RowStream {
     }
 }
 
-// What a table holds, as a few numbers that the generator and the server can both compute.
-
 /// Rows of a table and the sum of the CRC-32 of each.
 ///
 /// The CRC-32 (zlib's polynomial) is that of the row's fields joined by tabs, which a server computes as

@@ -120,8 +120,6 @@ pub(super) fn rank(reports: &mut [PlanReport]) {
     });
 }
 
-// Statements made one at a time over the control connection: for looking, not for load.
-
 /// The server knows the statement, and does not prepare its kind (ER_UNSUPPORTED_PS).
 const NOT_PREPARED: u16 = 1295;
 
@@ -186,8 +184,6 @@ fn make(
         last_insert_id: outcome.last_insert_id,
     })
 }
-
-// Why a statement cannot be explained.
 
 pub type Result<T, E = ExplainError> = std::result::Result<T, E>;
 

@@ -84,8 +84,6 @@ fn rolls_back(control: &mut Control, statements: &[Statement]) -> Result<bool> {
     Ok(tables.iter().all(|table| safe.contains(*table)))
 }
 
-// How much is tried to find out what statements cost.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     pub seed: Seed,

@@ -117,8 +117,6 @@ fn write_line(out: &mut impl Write, end: &End, start: Nanos, kinds: &[String]) -
     }
 }
 
-// How a request ended.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Completed,

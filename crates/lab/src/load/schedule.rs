@@ -90,8 +90,6 @@ impl Schedule {
     }
 }
 
-// Why a run of load could not take place.
-
 pub type Result<T, E = LoadError> = std::result::Result<T, E>;
 
 /// Why a run of load could not take place. What goes wrong once it runs is counted in its result instead.
@@ -139,8 +137,6 @@ impl LoadError {
         }
     }
 }
-
-// What to do, before it is done.
 
 /// An open load with so many arrivals per second, or clients that each wait for the answer and then think: this long in the mean,
 /// exponential or as the workload has it; `None` for the workload's own time, where it has one.

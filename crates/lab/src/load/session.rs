@@ -217,8 +217,6 @@ fn note(reply: &mut Reply, status: &mut u16, ok: &Completion) {
     *status = ok.status;
 }
 
-// What a session remembers for the parts of its requests.
-
 /// What is known of the request under way, and of the session's own course.
 #[derive(Debug, Default)]
 pub(super) struct Book {

@@ -129,8 +129,6 @@ impl Change {
     }
 }
 
-// Statements made ready to be sent.
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handle {
     pub statement: u32,

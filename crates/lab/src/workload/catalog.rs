@@ -41,8 +41,6 @@ pub fn check_name(name: &str) -> Result<(), WorkloadError> {
     Err(WorkloadError(format!("unknown workload `{name}`{meant}")))
 }
 
-// The database that a workload asks, of whichever data set.
-
 /// A database by its data set, with what else a workload has to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Database {
@@ -87,8 +85,6 @@ impl Database {
         })
     }
 }
-
-// Why a workload cannot be used.
 
 pub type Result<T, E = WorkloadError> = std::result::Result<T, E>;
 

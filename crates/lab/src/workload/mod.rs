@@ -181,8 +181,6 @@ pub trait Workload: Send + Sync {
     }
 }
 
-// Values that travel to the server and back.
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Null,

@@ -133,8 +133,6 @@ impl ServerCertVerifier for AnyName {
     }
 }
 
-// Certificates are read from PEM files.
-
 /// The certificates of a file, of which there is at least one.
 pub(super) fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = || CertificateDer::pem_file_iter(path)?.collect::<Result<Vec<_>, _>>();
@@ -144,8 +142,6 @@ pub(super) fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, Tl
         Err(error) => Err(file(path, io::Error::other(error))),
     }
 }
-
-// What an operator asks of TLS on either side.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TlsMode {
@@ -228,8 +224,6 @@ impl BackendTls {
         }
     }
 }
-
-// Why TLS cannot be set up.
 
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {

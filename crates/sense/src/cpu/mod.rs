@@ -107,8 +107,6 @@ impl CpuUse {
     }
 }
 
-// /proc/stat has the CPU time of the machine and of each of its CPUs.
-
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatFile {
     pub whole: Option<Times>,

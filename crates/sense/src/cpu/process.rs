@@ -92,8 +92,6 @@ impl KernelThreads {
     }
 }
 
-// A reading is the CPU time that a domain has used until one instant.
-
 /// CPU time counted until one instant, from an origin that only another reading of the same domain shares.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CpuReading {
@@ -119,8 +117,6 @@ pub struct CpuReading {
     /// Tells a process from a later one with the same number: its start, in ticks from the boot.
     pub incarnation: u64,
 }
-
-// A set of CPUs is written in the kernel's own notation.
 
 /// A set of CPUs, `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -127,8 +127,6 @@ impl Book<'_> {
     }
 }
 
-// Rows of a page in the old form (ROW_FORMAT=REDUNDANT), in which the dictionary is kept.
-
 /// Where the row begins that is before all others, and that which is after all.
 const FIRST: usize = 101;
 const LAST: usize = 116;

@@ -20,8 +20,6 @@ pub use read::read;
 pub use source::{PagesError, holder};
 pub use tally::{Broken, FILLS, Fault, IndexLayout, RangeCost, Tablespace};
 
-// Kinds of pages, counted under the names that innochecksum's summary has.
-
 /// What a page is for, by the number in its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PageKind {

@@ -78,8 +78,6 @@ impl Reading<'_> {
     }
 }
 
-// Which pages are free, by the descriptors that stand before each stretch of a tablespace.
-
 /// Where descriptors begin on their page.
 const DESCRIPTORS: usize = 150;
 const BITS: usize = 24;
@@ -114,8 +112,6 @@ impl Extents {
         u32_at(&self.page, descriptor + 20) == FREE || free
     }
 }
-
-// What is kept of pages while they come by, and what follows from it when all have.
 
 /// Why a page ends the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -99,8 +99,6 @@ impl Levels {
     }
 }
 
-// What was found in a tablespace: the answer, without how it was come by.
-
 /// Shares by which the fill of leaves is told: up to 10 %, up to 20 %, and so on.
 pub const FILLS: usize = 10;
 

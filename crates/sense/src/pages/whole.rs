@@ -47,8 +47,6 @@ pub(super) fn is_copy(number: u64, page: Page<'_>, format: Format) -> bool {
     format.space == 0 && buffer.contains(&number) && is_another && !page.is_empty()
 }
 
-// Whether a page is whole: its checksum, and the number of its last change at both ends.
-
 /// What is wrong with a page.
 fn fault(page: &[u8], format: Format) -> Option<&'static str> {
     if format.full_crc32 { full(page) } else { original(page) }
@@ -88,8 +86,6 @@ fn fold(bytes: &[u8]) -> u32 {
         ((mixed << 8).wrapping_add(fold) ^ FIRST).wrapping_add(byte)
     })
 }
-
-// One page: the header that all have, and that of pages of indexes.
 
 /// No page, where a page has no neighbour.
 pub(super) const NOBODY: u32 = u32::MAX;

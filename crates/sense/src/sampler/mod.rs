@@ -91,8 +91,6 @@ fn sample_all(
     record
 }
 
-// A schedule says when a run is sampled.
-
 /// Instants of the readings of a run, from the start of its measured phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {

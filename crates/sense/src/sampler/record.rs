@@ -121,8 +121,6 @@ fn both<R, U>(before: &Option<R>, after: &Option<R>, between: impl Fn(&R, &R) ->
     between(before.as_ref()?, after.as_ref()?)
 }
 
-// A probe reads everything once.
-
 /// What reading the context switches of one thread costs (30 us in a guest), and the share of a CPU that
 /// samples may spend on it. Where a server has more threads than that allows, only the first and the
 /// last reading of the run look at them.
@@ -216,8 +214,6 @@ impl Probe {
         (is_end || threads <= self.switches_threads_max).then(|| SwitchesReading::read(pid))?
     }
 }
-
-// What to sample, and when, before it begins.
 
 #[derive(Clone, Debug, Default)]
 pub struct SensePlan {

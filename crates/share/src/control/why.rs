@@ -133,8 +133,6 @@ impl fmt::Display for Why {
     }
 }
 
-// A snapshot of a host that shares storage: all that views show of one moment.
-
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// The moment, by the host's clock.

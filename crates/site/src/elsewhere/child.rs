@@ -79,8 +79,6 @@ impl Group {
     }
 }
 
-// The last words of a process are kept for error messages.
-
 const KEPT_BYTES: usize = 2_000;
 /// After the end of a process its last words are awaited this long: another thread reads them.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -59,8 +59,6 @@ impl Clocks {
     }
 }
 
-// Lines of bounded length are taken out of a stream that nobody vouches for.
-
 /// Bytes after which a line is taken for one without an end.
 const ENDLESS_BYTES: usize = 1 << 20;
 

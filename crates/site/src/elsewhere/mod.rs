@@ -247,8 +247,6 @@ fn is_ours(header: &Header) -> bool {
     header.boot_id.is_some() && header.boot_id == boot_id()
 }
 
-// The files of a study say by whom the server was seen.
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SensedRecord {
     pub by: SensedBy,

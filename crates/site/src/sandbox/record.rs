@@ -119,8 +119,6 @@ pub(super) fn new_password() -> Result<String, SandboxError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-// A process is known by its number and its start, so that it is not mistaken for another one of the same number.
-
 /// A process: its number, and when it started, because numbers are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {

@@ -150,8 +150,6 @@ pub(super) fn open_log(path: &Path) -> Result<File, SandboxError> {
     options.create(true).append(true).mode(0o600).open(path).map_err(SandboxError::io("open", path))
 }
 
-// A new data directory is made by the server itself.
-
 /// System tables, undo and temporary table spaces of an empty server, with room to work; the redo log, which
 /// is created in full size, comes on top.
 const NEW_MIB: u64 = 172;

@@ -80,8 +80,6 @@ impl Target {
     }
 }
 
-// Names and values as they stand in a statement.
-
 pub fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

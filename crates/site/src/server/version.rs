@@ -67,8 +67,6 @@ impl fmt::Display for ServerVersion {
     }
 }
 
-// An error says what is wrong with a target, and what to do about it.
-
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     #[error("invalid target {url:?}: {reason}")]

@@ -90,8 +90,6 @@ impl Found {
     }
 }
 
-// Whether a cell carried its rate, and what follows where one side did and the other did not.
-
 /// Fewer runs on a side do not tell that it carries a rate, or does not.
 ///
 /// Near the limit of a server a run settles by chance, so that two that are alike may part by chance as well: where a run settles in

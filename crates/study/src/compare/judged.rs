@@ -90,8 +90,6 @@ fn verdict(found: &Found, comparison: Option<&Comparison>) -> Verdict {
     }
 }
 
-// Why two things cannot be compared.
-
 /// Why two things cannot be compared.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CompareError {

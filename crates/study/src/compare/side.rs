@@ -169,8 +169,6 @@ fn is_late(run: &RunFile, cell: &CellSummary) -> bool {
     run.lag.measured().is_some_and(|lag| lag.mean_ms > LAG_SHARE_DECIDES * cell.tau_ms.mean)
 }
 
-// What of runs is compared.
-
 words! {
     /// Each by its name as `--of` takes it.
     Criterion {

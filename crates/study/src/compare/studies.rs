@@ -184,8 +184,6 @@ fn nearest(side: &Side, series: usize, rate: f64) -> Option<&CellSummary> {
     side.cells_of(series).min_by(|one, other| apart(one).total_cmp(&apart(other)))
 }
 
-// Which series of one side is compared with which of the other.
-
 /// The series of both: of whole studies those with the same label, whatever their order; where no label is in both, as between two
 /// levels of a factor, those at the same place. With a label where there are several. What has no partner is left out by its name.
 fn series(

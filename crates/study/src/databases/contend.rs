@@ -119,8 +119,6 @@ fn orders(load: &LoadResult) -> [(&'static str, Option<f64>); 5] {
     ]
 }
 
-// What the hosts say of their periods while both stores are ordered from.
-
 /// What is known of each period of a host.
 pub const OF_HOST: [&str; 6] = ["window", "outstanding", "wanted", "beta", "ios_per_s", "latency_ms"];
 

@@ -67,8 +67,6 @@ impl Bed for Store {
     }
 }
 
-// What is kept of a run: figures of each host, as `window@a`.
-
 /// All of them, in the order of columns. Without control there is no window, and beta says nothing.
 pub const FIGURES: [Figure; 12] = [
     Figure::plain("orders_per_minute", ["orders", "1/min"]),

@@ -72,8 +72,6 @@ impl Setting {
     }
 }
 
-// For the time that is told before the start.
-
 /// Seconds for a row: of its load on the host, in one guest and in each of two, and of the selects; and what a load takes more where the
 /// page of its index has to come from the disk.
 const LOADED_S: [f64; 3] = [20e-6, 23e-6, 39e-6];

@@ -85,8 +85,6 @@ pub fn ratio(ratio: &Ratio) -> String {
     }
 }
 
-// Times, in the unit that suits them.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
     /// Millionths of a second.

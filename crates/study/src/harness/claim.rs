@@ -123,8 +123,6 @@ pub(crate) fn direction(findings: &[Finding]) -> String {
     )
 }
 
-// Runs of one combination of levels as one: means with their spread.
-
 /// A combination of levels over its repeats.
 #[derive(Clone, Debug)]
 pub struct Cell<'a> {

@@ -167,8 +167,6 @@ impl Plan {
     }
 }
 
-// A run of a published study, and its folder: `run.json`, and `series.csv` where something was watched over time.
-
 /// A run. What was not available is absent, and never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {

@@ -81,8 +81,6 @@ pub enum Event {
     },
 }
 
-// What figures a study has, and how each is shown: one list for the table, the page, CSV and JSON.
-
 /// A figure of runs: its name, its unit and how it is shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {

@@ -62,8 +62,6 @@ fn at(seen: &NeighbourRecord, place: usize, own: &Stretch) -> Around {
     Around { taken: taken.map(|taken| taken - seen.error), pause: Some(own.lag_max.as_secs_f64()) }
 }
 
-// Who watches a run while its load goes on.
-
 /// All who watch a run, from its first progress on.
 pub(super) struct Eyes<'a> {
     spec: &'a StudySpec,

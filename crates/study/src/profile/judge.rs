@@ -187,8 +187,6 @@ pub(super) fn refused(run: &RunFile) -> bool {
     REFUSALS.iter().any(|code| run.counts.failed.get(code).is_some_and(|count| *count > 0))
 }
 
-// Watching a run from beside: the machine by a sampler, the server by what it says of itself.
-
 /// An overloaded server has so long after the run to answer the last look.
 const LAST_LOOK: Nanos = Nanos::from_secs(5);
 

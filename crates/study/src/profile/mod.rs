@@ -61,8 +61,6 @@ pub use summary::{summarise, trust_limits};
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "profile";
 
-// The plan of a study as it stands in its folder.
-
 /// The plan of a new study, before any rate is known.
 pub fn new_plan(spec: &StudySpec, id: String, created_unix_s: u64, targets: Vec<TargetRecord>) -> PlanFile {
     PlanFile {

@@ -116,8 +116,6 @@ impl Study<'_> {
     }
 }
 
-// Sizes of the buffer pool.
-
 /// What a MariaDB or MySQL server starts with at least: below 5 MiB it refuses, and MariaDB 10.11 with pages of
 /// 16 KiB needs 6 MiB in practice.
 pub const POOL_BYTES_MIN: u64 = 6 << 20;

@@ -238,8 +238,6 @@ impl Course for Study<'_> {
     }
 }
 
-// What a study has written to a server that others use, kept in its folder from load to load.
-
 const FILE: &str = "written.json";
 
 /// Counts the loads of a study: probes, runs, and attempts that were set aside or stopped.
@@ -270,8 +268,6 @@ impl Ledger<'_> {
 pub fn written(folder: &StudyFolder) -> Result<Option<WrittenFile>, StoreError> {
     folder.path().join(FILE).exists().then(|| folder.read(FILE)).transpose()
 }
-
-// Whose turn it is where runs are chosen one by one, and why that ends.
 
 /// Why a sequence ended; of several series, the one that weighs most, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -34,8 +34,6 @@ pub use setting::MachineRecord;
 pub(crate) use setting::{Number, Numbers, setting};
 use std::path::Path;
 
-// Published studies that are kept in folders.
-
 pub type AnyStudy<'a> = Box<dyn Study<Error = PublishedError> + 'a>;
 
 pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>> {

@@ -114,8 +114,6 @@ pub struct DiskStatus {
     pub writes: u64,
 }
 
-// Why a published study cannot go on: what went wrong, while doing what, and what can be done about it.
-
 /// What may go wrong in a published study.
 pub type Result<T, E = PublishedError> = std::result::Result<T, E>;
 
@@ -196,8 +194,6 @@ impl<T, E: Into<AnyError>> While<T> for Result<T, E> {
         self.map_err(|error| PublishedError::While { doing: doing().into(), source: error.into() })
     }
 }
-
-// CPU time during a run: what a study used of the machine, and what others took.
 
 /// What a piece of work gives, and the seconds that it takes.
 pub(crate) fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {

@@ -57,8 +57,6 @@ impl Drop for Scratch {
     }
 }
 
-// A published study at work: where it works, what it has put up for its runs, and what the harness wants to know of it.
-
 /// Where a published study works, and with what.
 #[derive(Clone, Copy)]
 pub struct Workplace<'a> {
@@ -163,8 +161,6 @@ impl<B: Bed> Study for AtWork<'_, B> {
 pub(crate) fn not_running() -> PublishedError {
     PublishedError::wrong("the private server is not running")
 }
-
-// A private server of a study: started on a clean place, and removed with its data.
 
 /// How long the server of a study that was killed takes to end at most, in tenths of a second.
 const ENDS_WITHIN: u32 = 100;

@@ -46,8 +46,6 @@ pub fn signed(percent: f64) -> String {
     if percent.abs() < 0.05 { "0.0".to_owned() } else { format!("{percent:+.1}") }
 }
 
-// The figures of a run. One of a host has its number behind, as `iops@1`.
-
 /// All of them, in the order of columns. Without control there is no window, and beta says nothing.
 pub const FIGURES: [Figure; 16] = [
     Figure::drawn("iops", ["I/Os", "1/s"], "I/Os per second", "I/Os")

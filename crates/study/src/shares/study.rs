@@ -56,8 +56,6 @@ impl Bed for Hosts {
     }
 }
 
-// A run as figures and series.
-
 /// A window as large as this bounds nothing, and is none.
 const UNBOUNDED: f64 = 1e9;
 

@@ -176,8 +176,6 @@ fn cpus(cells: &[AtRate<'_>], runs: &[RunFile]) -> f64 {
     by_theta.into_iter().chain(by_quota).reduce(f64::min).unwrap_or(1.0)
 }
 
-// Several profiles of the same server and workload as one.
-
 /// Adds what another profile measured: its rates, and its runs as further ones. False, and nothing is added, where it has other series,
 /// servers or statements.
 pub fn join(plan: &mut PlanFile, runs: &mut Vec<RunFile>, other: &PlanFile, more: Vec<RunFile>) -> bool {

@@ -56,8 +56,6 @@ impl From<EstimateInFile> for EstimateRecord {
     }
 }
 
-// What the response times of a run are made of, as it stands in `run.json`.
-
 /// The parts of the response times of some requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartsRecord {

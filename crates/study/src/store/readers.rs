@@ -162,8 +162,6 @@ impl super::StudyFolder {
     }
 }
 
-// The tables of one run.
-
 /// Figures over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {

@@ -202,8 +202,6 @@ pub struct GaugeRecord {
     pub max: f64,
 }
 
-// A distribution of times, which in a file is null where nothing was measured.
-
 /// A distribution of times, in milliseconds. Without values its times say nothing, least of all zero: [`Self::measured`]
 /// keeps that apart, and so do files, where they are null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

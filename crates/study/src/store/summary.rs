@@ -179,8 +179,6 @@ words! {
     }
 }
 
-// What stands in the files about neighbours of a run, and about the bounds that follow from all runs.
-
 /// What others took of the server's CPUs in a run, and what the run brought while they took nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NeighboursRecord {

@@ -110,8 +110,6 @@ fn check(report: &Report) -> Result<()> {
     ))
 }
 
-// The records of all days, made once from the seed of the study, and how they become rows.
-
 pub const TABLE: &str = "calls";
 
 pub struct Files {

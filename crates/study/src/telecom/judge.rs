@@ -100,8 +100,6 @@ fn place(setting: &Setting) -> Vec<(&'static str, String)> {
     setting.place.known().into_iter().chain(servers).collect()
 }
 
-// The published figures, as rates where sizes differ: 70 million records and 22 GB a day.
-
 /// Part, words, days of records, minutes, and further figures.
 type Row = (&'static str, &'static str, f64, f64, &'static [(&'static str, f64)]);
 

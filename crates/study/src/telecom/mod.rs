@@ -46,8 +46,6 @@ pub const FIGURES: [Figure; 19] = [
     Figure::plain("other_load_percent", ["other CPU", "%"]),
 ];
 
-// The study as the harness makes it: runs of all parts on a private server.
-
 pub type Telecom<'a> = AtWork<'a, Bench>;
 
 impl Bed for Bench {

@@ -88,8 +88,6 @@ pub const WAYS: [Way; 4] = [
 pub const TUNED: Way = Way { name: "tuned", words: "InnoDB tuned", engine: Engine::InnoDb, is_tuned: true };
 pub const MYISAM: Way = Way { name: "myisam", words: "MyISAM", engine: Engine::MyIsam, is_tuned: true };
 
-// Which runs the study has.
-
 /// Names of the parts, in their order.
 pub const EXPORT: &str = "export";
 pub const LOAD: &str = "load";

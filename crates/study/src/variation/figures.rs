@@ -59,8 +59,6 @@ pub const FIGURES: [Figure; 18] = [
     Figure::plain(CARRIED, ["carries about", "1/s"]),
 ];
 
-// Published figures, to stand beside ours.
-
 /// Network delay at 10, 20, 30 and 40 requests per second, ms, by server (Table II).
 const TABLE_II: [(&str, [f64; 4]); 3] =
     [("B", [1.48, 1.47, 1.51, 2.05]), ("C", [1.47, 1.46, 1.54, 1.61]), ("D", [1.43, 1.56, 1.55, 1.81])];

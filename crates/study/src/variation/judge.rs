@@ -34,8 +34,6 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     }
 }
 
-// Targets that are not alike: a comparison of them would say nothing of the suspects.
-
 /// Settings that change what a request takes.
 const SETTINGS: [&str; 24] = [
     "innodb_adaptive_hash_index",

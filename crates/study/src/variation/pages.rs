@@ -75,8 +75,6 @@ fn lying(space: &Tablespace, name: impl Fn(&IndexLayout) -> String) -> Vec<Index
     space.indexes.iter().map(one).collect()
 }
 
-// Reads from disk that pages and plan foretell.
-
 /// Pages that a request reads from disk, as nobody has counted it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Foretold {

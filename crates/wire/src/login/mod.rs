@@ -265,8 +265,6 @@ fn wanted(account: &Account, local_files: bool) -> CapabilityFlags {
 #[cfg(test)]
 mod tests;
 
-// The first packet of a server.
-
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Greeting {
     /// Version text, for example `11.4.2-MariaDB`.

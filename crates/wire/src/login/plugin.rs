@@ -104,8 +104,6 @@ fn masked(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     masked
 }
 
-// Why a login failed.
-
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
     #[error(transparent)]
@@ -123,8 +121,6 @@ pub enum LoginError {
     #[error("public key of the server: {0}")]
     PublicKey(#[from] PublicKeyError),
 }
-
-// What proves that somebody knows a password without telling it, to a server that chose the `nonce`.
 
 /// mysql_native_password: SHA1(password) xor SHA1(nonce, SHA1(SHA1(password))).
 pub(super) fn native(nonce: &[u8], password: &[u8]) -> Vec<u8> {

@@ -33,8 +33,6 @@ impl Reader<'_> {
     }
 }
 
-// The head of a request: what is to be done, where, and how much.
-
 const REQUEST: u32 = 0x2560_9513;
 /// Bytes of a head.
 const BYTES: usize = 28;
@@ -149,8 +147,6 @@ fn command(kind: u16, flags: u16, length: u32) -> Command {
     command
 }
 
-// Why a request was not done, in the numbers of the protocol.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Failure {
@@ -187,8 +183,6 @@ impl Failure {
         self as u32
     }
 }
-
-// What stands before the bytes of an answer.
 
 const ANSWER: u32 = 0x6744_6698;
 

@@ -74,8 +74,6 @@ impl Field {
     }
 }
 
-// Which blanks pad a value; they are taken away eight bytes at a time.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
     Both,

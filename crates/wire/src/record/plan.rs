@@ -219,8 +219,6 @@ impl Judge {
     }
 }
 
-// One type of record: its fields, what tells it, and what names a record.
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordType {
     /// Its name; that of the table or file that it goes to.

@@ -55,8 +55,6 @@ fn unescaped(letter: u8) -> u8 {
     }
 }
 
-// Why a record is not stored.
-
 /// Why a record is refused, and for which of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reject {

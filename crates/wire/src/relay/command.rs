@@ -212,8 +212,6 @@ fn command(length: usize, sequence: u8, payload: &[u8]) -> Result<Step<'_>, Prot
     Ok(Step::Command(Command { kind, head, length }))
 }
 
-// The commands by name, and how each is answered.
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommandKind {
     Quit,

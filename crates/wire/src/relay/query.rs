@@ -62,8 +62,6 @@ fn skip_value(reader: &mut Reader<'_>, kind: u8) -> Option<()> {
     Some(())
 }
 
-// What client and server agreed on at login, as far as it changes the form of packets.
-
 /// The capabilities of one connection: the lower 32 bits as everybody knows them, the upper 32 MariaDB's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dialect {

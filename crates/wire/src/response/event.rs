@@ -41,8 +41,6 @@ pub enum Event<'a> {
     Error(ServerError),
 }
 
-// The packets that say how a statement ended.
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
     /// Rows that the statement changed, as the server counts them.

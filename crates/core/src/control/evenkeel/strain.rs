@@ -174,8 +174,6 @@ impl Watch {
     }
 }
 
-// The figures that the controller reckons with, and why each is what it is.
-
 /// Price of a transaction in flight: ln X must rise by this much for each factor of e by which the limit is higher.
 pub const EPSILON: f64 = 0.02;
 /// Most completions that a test takes: before any probe has failed, which doubles with every second one that fails, and ever.

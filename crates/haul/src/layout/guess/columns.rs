@@ -158,8 +158,6 @@ fn without_filler(column: Column, cells: &[Cell]) -> Vec<Column> {
     vec![Column { width: used, ..column }, Column::new(split, end)]
 }
 
-// What stands at one place over all records.
-
 /// Kinds of letters.
 const CLASSES: usize = 5;
 

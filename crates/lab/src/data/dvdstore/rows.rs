@@ -82,8 +82,6 @@ impl Generator {
     }
 }
 
-// Orders, their lines and what customers have bought.
-
 pub const LINES_MAX: u64 = 9;
 pub const QUANTITY_MAX: u64 = 3;
 /// Dearest order before tax, in cents.

@@ -53,8 +53,6 @@ fn day_in(random: &mut Random, first: i32, last: i32) -> Date {
     start.plus(random.uniform(0, (Date::new(last, 12, 31).0 - start.0).unsigned_abs().into()))
 }
 
-// Orders, their lines and their credit card transactions.
-
 pub const LINES_MAX: u64 = 5;
 
 pub const SHIP_TYPES: [&str; 6] = ["AIR", "UPS", "FEDEX", "SHIP", "COURIER", "MAIL"];
@@ -141,8 +139,6 @@ impl Generator {
             .uniform(1, COUNTRIES);
     }
 }
-
-// The rows of items and of their authors.
 
 #[rustfmt::skip]
 pub const SUBJECTS: [&str; 24] = [

@@ -108,8 +108,6 @@ pub fn choice<T: Copy>(random: &mut Random, values: &[T]) -> T {
     values[random.uniform(0, values.len() as u64 - 1) as usize]
 }
 
-// Calendar dates as day numbers.
-
 /// A day of the Gregorian calendar, counted from 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(pub i32);

@@ -163,8 +163,6 @@ fn write_line(line: u64, order: u64, act: Act, random: &mut Random, fill: &mut F
     fill.double(cents(random, 0, 30)).text(|buffer| astring(buffer, random, 20, 100));
 }
 
-// Values by the rules of the TPC-W population, written without allocating.
-
 /// Countries that customers type in: some of those that the population has.
 pub const COUNTRY_NAMES: [&str; 4] = ["United States", "United Kingdom", "Canada", "Germany"];
 

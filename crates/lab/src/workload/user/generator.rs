@@ -143,8 +143,6 @@ fn choice(values: &[Value], weights: Option<&[f64]>) -> Result<Source, String> {
     Ok(Source::Values { values: values.to_vec(), choice })
 }
 
-// What a user wrote, before anything is checked.
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Definition {
     pub name: String,

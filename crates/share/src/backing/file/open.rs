@@ -163,8 +163,6 @@ fn reason(path: &Path, read_only: bool, error: io::Error) -> FileError {
     }
 }
 
-// Why a file cannot be a backing.
-
 /// Why a file or block device cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {

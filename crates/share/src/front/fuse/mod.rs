@@ -160,8 +160,6 @@ fn refused(at: &Path, error: io::Error) -> FuseError {
 #[cfg(test)]
 mod tests;
 
-// Why a disk cannot be shown as a file.
-
 /// Why a file system is not mounted, or not taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum FuseError {

@@ -131,8 +131,6 @@ fn place(size: usize) -> Option<usize> {
     kept.then(|| (size / LEAST).ilog2() as usize)
 }
 
-// What a client has asked for and not been answered.
-
 /// Bytes that a request counts for at most: trims and zeroes are not moved one by one.
 const COUNTED_MAX: u32 = 1 << 20;
 

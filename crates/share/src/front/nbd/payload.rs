@@ -123,8 +123,6 @@ impl Payload {
     }
 }
 
-// The bytes of a client: as they are, or by TLS.
-
 /// A client's socket, with TLS once that was agreed on.
 pub(super) struct Stream {
     socket: Socket,

@@ -50,8 +50,6 @@ fn stopped(
     Ok((paths, record))
 }
 
-// A sandbox that nobody uses: its server has ended, or is about to.
-
 /// A killed server is taken apart by the kernel, which has all its memory to give back.
 const KILLED_PATIENCE: Duration = Duration::from_secs(60);
 

@@ -213,8 +213,6 @@ impl Session {
     }
 }
 
-// A login makes a session of a connected channel.
-
 impl Session {
     /// Logs in over a channel that is connected.
     pub fn open(mut channel: Channel, target: &Target) -> Result<Self, SessionError> {

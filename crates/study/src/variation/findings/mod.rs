@@ -150,8 +150,6 @@ fn servers(setting: &Setting, found: &Found<'_>) -> Finding {
     Finding::of(name, RATES, published, holds, here).with(numbers)
 }
 
-// What is known of the part `rates`: how much each level varies, and why targets differ.
-
 pub(super) struct AtRate<'a> {
     /// Arrivals per second, as the runs have them.
     pub rate: f64,

@@ -107,8 +107,6 @@ pub(super) fn limit_over(setting: &Setting, own: &[&Cell<'_>]) -> (Vec<Point>, T
     (points, limit)
 }
 
-// How a finding is made.
-
 /// One that cannot be told here, and why.
 pub(super) fn untested(name: &'static str, part: &str, published: &str, why: &str) -> Finding {
     Finding::of(name, part, published, None, why.to_owned())
