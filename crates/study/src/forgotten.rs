@@ -5,9 +5,7 @@
 
 use crate::harness::{Claim, Factor, Figure, Judgement, Notify, Order, Part, Plan, Run, Scale, Unit};
 use crate::harness::{cells, doubts, findings};
-use crate::published::{
-    At, AtWork, Bed, MachineRecord, Numbers, PrivateServer, PublishedError, Result, Watch, timed,
-};
+use crate::published::{At, AtWork, Bed, MachineRecord, PrivateServer, PublishedError, Result, Watch, timed};
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::Control;
 use serde::{Deserialize, Serialize};
@@ -44,8 +42,6 @@ const CLAIMS: [Claim; 1] =
 pub struct Setting {
     pub place: MachineRecord,
 }
-
-impl Numbers for Setting {}
 
 pub fn parts(repeats: u32) -> Vec<Part> {
     let transaction = Factor::named("transaction", [("none", "no transaction"), ("open", "a forgotten one")]);

@@ -1,7 +1,7 @@
 //! What is to be run: every way at each most window, on copies of disks that are made once.
 
 use crate::harness::{Event, Factor, Notify, Part};
-use crate::published::{At, Number, Numbers, Result, While, fill};
+use crate::published::{At, Result, While, fill};
 use crate::shares::words;
 use evenkeel_core::share::experiment::Treatment;
 use evenkeel_lab::data::dvdstore::{self, Size};
@@ -30,17 +30,6 @@ pub struct Setting {
     pub duration_s: f64,
     pub size: String,
     pub period_s: f64,
-}
-
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![
-            Number::new("clients", self.clients.into(), 1.0, 100_000.0),
-            Number::around_s("warm_up_s", self.warm_up_s),
-            Number::measured_s("duration_s", self.duration_s),
-            Number::new("period_s", self.period_s, 0.05, 60.0),
-        ]
-    }
 }
 
 impl Setting {

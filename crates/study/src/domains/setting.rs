@@ -1,7 +1,7 @@
 //! What the study is made by: the size of a guest, and its parts.
 
 use crate::harness::{Factor, Part};
-use crate::published::{MachineRecord, Number, Numbers};
+use crate::published::MachineRecord;
 use evenkeel_site::sandbox::{Domain, FileDisk, FileSystem, Net};
 use serde::{Deserialize, Serialize};
 
@@ -40,16 +40,6 @@ pub struct Setting {
     /// Length of each network, disk and busy-host measurement.
     pub seconds: f64,
     pub place: MachineRecord,
-}
-
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![
-            Number::new("memory", self.memory as f64, 64e6, 1e12),
-            Number::new("data", self.data, 0.1, 1e3),
-            Number::measured_s("seconds", self.seconds),
-        ]
-    }
 }
 
 impl Setting {

@@ -2,7 +2,7 @@
 
 use super::jobs::{ALONE, Job};
 use crate::harness::{Factor, Part};
-use crate::published::{MachineRecord, Number, Numbers};
+use crate::published::MachineRecord;
 use evenkeel_site::sandbox::Domain;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -43,16 +43,6 @@ impl fmt::Display for Site {
             Self::Private(domain) => domain.fmt(f),
             Self::Server { url, .. } => f.write_str(url),
         }
-    }
-}
-
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![
-            Number::new("rows", self.rows as f64, 500.0, 1e9),
-            Number::measured_s("seconds", self.seconds),
-            Number::new("domains", self.domains.len() as f64, 2.0, NAMES.len() as f64),
-        ]
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) use program::{Watch, While, joined, timed};
 pub use scratch::{At, AtWork, Bed, Workplace};
 pub(crate) use scratch::{PrivateServer, Scratch, not_running};
 pub use setting::MachineRecord;
-pub(crate) use setting::{Number, Numbers, setting};
+pub(crate) use setting::setting;
 use std::path::Path;
 
 pub type AnyStudy<'a> = Box<dyn Study<Error = PublishedError> + 'a>;

@@ -1,7 +1,7 @@
 //! Folders for what only runs need: journals, images, mounts.
 
 use super::program::Program;
-use super::setting::{Numbers, setting};
+use super::setting::setting;
 use super::{PublishedError, Result, While};
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run, Study};
 use evenkeel_os::Stop;
@@ -77,7 +77,7 @@ pub struct At<'a, Setting> {
 
 /// What a study puts up for its runs when the first one needs it; and all else that is its own.
 pub trait Bed: Sized {
-    type Setting: DeserializeOwned + Numbers;
+    type Setting: DeserializeOwned;
     const FIGURES: &'static [Figure];
 
     fn put_up(at: &At<'_, Self::Setting>, tell: Notify<'_>) -> Result<Self>;

@@ -9,7 +9,7 @@ mod live;
 mod study;
 
 use crate::harness::{Factor, Figure, Order, Part, Scale, Unit};
-use crate::published::{Number, Numbers, PublishedError, Result};
+use crate::published::{PublishedError, Result};
 use evenkeel_core::share::experiment::{Experiment, Treatment};
 pub use judge::judge;
 use serde::{Deserialize, Serialize};
@@ -89,12 +89,6 @@ pub struct Setting {
     pub period_s: f64,
     /// In real time, with fio as the clients, instead of on the virtual clock.
     pub live: bool,
-}
-
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![Number::new("period_s", self.period_s, 0.05, 60.0)]
-    }
 }
 
 pub fn parts(experiments: &[Experiment], setting: Setting) -> Vec<Part> {

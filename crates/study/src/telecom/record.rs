@@ -2,7 +2,7 @@
 
 use crate::format::count;
 use crate::harness::{Factor, Part};
-use crate::published::{MachineRecord, Number, Numbers};
+use crate::published::MachineRecord;
 use evenkeel_haul::table::Engine;
 use serde::{Deserialize, Serialize};
 
@@ -20,16 +20,6 @@ pub struct Setting {
     pub pool_mib: u64,
     /// Where all this ran.
     pub place: MachineRecord,
-}
-
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![
-            Number::new("records", self.records as f64, 1.0, 1e10),
-            Number::new("days", self.days.into(), 1.0, 10_000.0),
-            Number::new("pool_mib", self.pool_mib as f64, 1.0, 1e9),
-        ]
-    }
 }
 
 impl Setting {

@@ -1,7 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan.
 
 pub use crate::published::MachineRecord;
-use crate::published::{Number, Numbers};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,23 +136,6 @@ pub struct Setting {
     pub generator_cpus: String,
     /// Where all this ran.
     pub machine: MachineRecord,
-}
-
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![
-            Number::new("ebs", self.ebs.into(), 1.0, 1e6),
-            Number::new("items", self.items.into(), 1.0, 1e8),
-            Number::around_s("shopping.warm_up_s", self.shopping.warm_up_s),
-            Number::measured_s("shopping.duration_s", self.shopping.duration_s),
-            Number::around_s("reread.warm_up_s", self.reread.warm_up_s),
-            Number::measured_s("reread.duration_s", self.reread.duration_s),
-            Number::around_s("step.before_s", self.step.before_s),
-            Number::measured_s("step.after_s", self.step.after_s),
-            Number::measured_s("settle.span_s", self.settle.span_s),
-            Number::measured_s("settle.most_s", self.settle.most_s),
-        ]
-    }
 }
 
 impl Setting {

@@ -1,7 +1,6 @@
 //! What the study needs to know beside parts and repeats, as it stands in its plan.
 
 pub use crate::published::MachineRecord;
-use crate::published::{Number, Numbers};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -34,21 +33,6 @@ pub struct Setting {
     pub may_differ: bool,
     /// Where all this ran.
     pub machine: MachineRecord,
-}
-
-impl Numbers for Setting {
-    fn numbers(&self) -> Vec<Number> {
-        vec![
-            Number::new("runs_of_start", self.runs_of_start.into(), 1.0, 1e6),
-            Number::new("mu_percent", self.mu_percent.unwrap_or(100.0), 1e-6, 100.0),
-            Number::around_s("warm_up_s", self.warm_up_s),
-            Number::measured_s("duration_s", self.duration_s),
-            Number::measured_s("timeout_s", self.timeout_s),
-            Number::new("data.ebs", self.data.ebs.into(), 1.0, 1e6),
-            Number::new("data.items", self.data.items.into(), 1.0, 1e8),
-            Number::new("pool_percent", self.pool_percent, 0.0, 1e4),
-        ]
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

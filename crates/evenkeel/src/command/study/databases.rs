@@ -42,7 +42,7 @@ pub struct Settings {
     #[arg(long, value_name = "SIZE")]
     size: Option<Size>,
     /// Measured time of a run [default: 40s; --quick: 8s]
-    #[arg(long, value_name = "TIME", value_parser = keys::time)]
+    #[arg(long, value_name = "TIME", value_parser = keys::long)]
     duration: Option<f64>,
     /// Load before measuring begins [default: half of the measured time]
     #[arg(long, value_name = "TIME", value_parser = keys::time)]

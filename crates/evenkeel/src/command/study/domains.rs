@@ -5,7 +5,7 @@ use super::keys::Args;
 use crate::command::Session;
 use crate::config::units;
 use crate::study::published;
-use anyhow::Result;
+use anyhow::{Result, bail};
 pub use evenkeel_study::domains::{NAME, QUESTION};
 use evenkeel_study::domains::{Setting, parts};
 use evenkeel_study::harness::Plan;
@@ -25,10 +25,10 @@ Examples:
       only what a busy host leaves its guests")]
 pub struct Settings {
     /// Memory of a guest; the host's server has 3.5 times as much, as published [default: 256M; --quick: 128M]
-    #[arg(long, value_name = "SIZE", value_parser = units::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
     memory: Option<u64>,
     /// Data of each server as a multiple of a guest's memory [default: 5; --quick: 2]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = data)]
     data: Option<f64>,
     /// Length of each network, disk and busy-host measurement [default: 5s; --quick: 1s]
     #[arg(long, value_name = "TIME", value_parser = keys::long)]
@@ -39,6 +39,20 @@ pub struct Settings {
     /// Seed of rows and order
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+}
+
+fn memory(text: &str) -> Result<u64> {
+    match units::bytes(text)? {
+        little if little < 64 << 20 => bail!("too little for a server, give it 64M or more"),
+        bytes => Ok(bytes),
+    }
+}
+
+fn data(text: &str) -> Result<f64> {
+    match text.parse()? {
+        times if (0.1..=1_000.0).contains(&times) => Ok(times),
+        _ => bail!("not between 0.1 and 1000"),
+    }
 }
 
 /// The plan that the settings make.
