@@ -1,9 +1,10 @@
 //! Events as lines of text.
 
-use super::{ProgressEvent, RunName};
+use super::ProgressEvent;
 use crate::format;
 use evenkeel_core::caveat::cause;
 use evenkeel_core::disturbance::Disturbance;
+use evenkeel_study::profile::RunPlace;
 
 /// What an event adds to what stays on the screen; `None` where it only changes the live line.
 pub fn lasting(event: &ProgressEvent) -> Option<String> {
@@ -122,24 +123,24 @@ pub fn share(event: &ProgressEvent) -> Option<f64> {
 }
 
 /// `3/18 tpcw.complex 40/s repeat 2`, and which attempt where it is not the first.
-fn name(run: &RunName) -> String {
+fn name(run: &RunPlace) -> String {
     let again = if run.attempt > 1 { format!(" attempt {}", run.attempt) } else { String::new() };
     format!("{}/{} {}{again}", run.number, run.total, repeat(run))
 }
 
 /// `tpcw.complex 40/s repeat 2`.
-fn repeat(run: &RunName) -> String {
+fn repeat(run: &RunPlace) -> String {
     format!("{} {} repeat {}", run.series, format::rate(run.rate_per_s), run.repeat)
 }
 
 /// The same with a long label cut short, so that what follows still fits into the live line.
-fn short_name(run: &RunName) -> String {
+fn short_name(run: &RunPlace) -> String {
     const LONGEST: usize = 28;
     if run.series.chars().count() <= LONGEST {
         return name(run);
     }
     let start: String = run.series.chars().take(LONGEST - 1).collect();
-    name(&RunName { series: format!("{}…", start.trim_end()), ..run.clone() })
+    name(&RunPlace { series: format!("{}…", start.trim_end()), ..run.clone() })
 }
 
 fn theta(percent: Option<f64>) -> Option<String> {
@@ -161,9 +162,9 @@ fn join(parts: &[Option<String>]) -> String {
 mod tests {
     use super::*;
 
-    fn run() -> RunName {
+    fn run() -> RunPlace {
         let series = "tpcw.complex".to_owned();
-        RunName { number: 3, total: 18, series, rate_per_s: 40.0, repeat: 2, attempt: 1 }
+        RunPlace { number: 3, total: 18, series, rate_per_s: 40.0, repeat: 2, attempt: 1 }
     }
 
     fn running(phase: &str, tau_ms: Option<f64>, theta: f64, left_s: Option<f64>) -> ProgressEvent {
@@ -176,7 +177,7 @@ mod tests {
         let event = running("measure", None, 1.0, None);
         assert_eq!(share(&event), Some(2.0 / 18.0));
         let ProgressEvent::Running { run, phase, .. } = event else { return };
-        let run = RunName { total: 0, ..run };
+        let run = RunPlace { total: 0, ..run };
         let none = ProgressEvent::Running { run, phase, tau_ms: None, theta_percent: None, left_s: None };
         assert_eq!(share(&none), None);
     }

@@ -47,7 +47,7 @@ pub enum ProgressEvent {
     },
     /// A run is measured now; shown again and again.
     Running {
-        run: RunName,
+        run: RunPlace,
         /// `warm-up`, `measure` or `drain`.
         phase: String,
         tau_ms: Option<f64>,
@@ -57,7 +57,7 @@ pub enum ProgressEvent {
     },
     /// A run ended.
     RunFinished {
-        run: RunName,
+        run: RunPlace,
         /// None where nothing was answered.
         tau_ms: Option<f64>,
         p95_ms: Option<f64>,
@@ -73,7 +73,7 @@ pub enum ProgressEvent {
     /// A run was disturbed from outside; it is measured once more.
     MeasuredAgain {
         /// With the attempt that begins.
-        run: RunName,
+        run: RunPlace,
         steal_percent: Option<f64>,
         other_load_percent: Option<f64>,
     },
@@ -107,27 +107,12 @@ pub enum ProgressEvent {
     },
 }
 
-/// Which run of a study.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct RunName {
-    /// Place among all runs, from 1.
-    pub number: u32,
-    /// Runs planned, as far as known.
-    pub total: u32,
-    /// Label of the series; the workload where there is only one.
-    pub series: String,
-    pub rate_per_s: f64,
-    /// From 1, as the attempt.
-    pub repeat: u32,
-    pub attempt: u32,
-}
-
 /// Translates events of the lab, and remembers what several of them need.
 pub struct ProgressEvents {
     labels: Vec<String>,
     clock: Clock,
     data: Option<Fill>,
-    run: RunName,
+    run: RunPlace,
     ends_at: Nanos,
     run_lasts: Nanos,
 }
@@ -136,11 +121,6 @@ struct Fill {
     since: Nanos,
     rows: u64,
     last: Nanos,
-}
-
-fn name(run: RunPlace) -> RunName {
-    let RunPlace { series, rate_per_s, repeat, attempt, order, runs } = run;
-    RunName { number: order, total: runs, series, rate_per_s, repeat, attempt }
 }
 
 /// Data work reports after every batch; a view needs no more than this.
@@ -157,7 +137,7 @@ impl ProgressEvents {
     }
 
     pub fn for_load(run_lasts: Nanos) -> Self {
-        let (labels, run) = (Vec::new(), RunName::default());
+        let (labels, run) = (Vec::new(), RunPlace::default());
         Self { labels, clock: Clock::start(), data: None, run, ends_at: Nanos::ZERO, run_lasts }
     }
 
@@ -184,13 +164,13 @@ impl ProgressEvents {
             },
             StudyEvent::RunBegins { run, time_left } => {
                 self.ends_at = self.clock.now() + time_left;
-                self.run = name(run);
+                self.run = run;
                 return None;
             }
             StudyEvent::Load { load, theta_percent } => self.running(&load, theta_percent),
             StudyEvent::RunEnds(run) => self.finished(&run),
             StudyEvent::MeasuredAgain { run, because } => ProgressEvent::MeasuredAgain {
-                run: name(run),
+                run,
                 steal_percent: because.steal,
                 other_load_percent: because.other_load,
             },

@@ -123,7 +123,7 @@ fn show_live(bar: &ProgressBar, event: &ProgressEvent) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::RunName;
+    use evenkeel_study::profile::RunPlace;
     use std::sync::{Arc, Mutex};
 
     /// A writer that can be read after it was given away.
@@ -142,7 +142,7 @@ mod tests {
 
     fn events() -> Vec<ProgressEvent> {
         let run =
-            RunName { number: 1, total: 2, series: "x".to_owned(), rate_per_s: 10.0, repeat: 1, attempt: 1 };
+            RunPlace { number: 1, total: 2, series: "x".to_owned(), rate_per_s: 10.0, repeat: 1, attempt: 1 };
         let step = ProgressEvent::Step { text: "starting server a".to_owned() };
         let running = ProgressEvent::Running {
             run: run.clone(),

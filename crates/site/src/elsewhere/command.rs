@@ -135,7 +135,7 @@ impl Running {
         loop {
             let state = lock(&self.state);
             if let Some(header) = state.header.as_ref().filter(|header| header.lines != LINES) {
-                let how = format!("sends version {} of the lines, not {LINES}", header.lines);
+                let how = format!("uses version {} of the sense protocol, not {LINES}", header.lines);
                 return Err(refused(how, format!("it is Evenkeel {}", plain(&header.tool))));
             }
             match (&state.header, &state.ended) {

@@ -16,7 +16,7 @@ impl Study<'_> {
     /// Makes an attempt at a run of a cell, and keeps it.
     pub(super) fn attempt(&mut self, cell: &CellRecord, repeat: u32, attempt: u32) -> Result<(), StudyError> {
         let run = self.place(cell, repeat, attempt);
-        let (order, time_left) = (run.order, self.time_left());
+        let (order, time_left) = (run.number, self.time_left());
         (self.tell)(StudyEvent::RunBegins { run, time_left });
         let name = attempt_name(&run_name(cell.id, repeat), attempt);
         let kept = self.measured(cell, (repeat, attempt, order), &name).and_then(|run| self.keep(run, &name));
@@ -35,8 +35,8 @@ impl Study<'_> {
             rate_per_s: cell.rate_per_s,
             repeat,
             attempt,
-            order: made.saturating_add(aside + 1),
-            runs: self.runs_planned().saturating_add(aside + u32::from(attempt > 1)),
+            number: made.saturating_add(aside + 1),
+            total: self.runs_planned().saturating_add(aside + u32::from(attempt > 1)),
         }
     }
 

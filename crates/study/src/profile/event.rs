@@ -13,6 +13,7 @@ use evenkeel_site::copy::CopyError;
 use evenkeel_site::elsewhere::ElsewhereError;
 use evenkeel_site::sandbox::{SandboxError, SandboxEvent};
 use evenkeel_site::server::{Problem, TargetError};
+use serde::Serialize;
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -69,19 +70,18 @@ pub enum StudyEvent {
 }
 
 /// Which run of a study.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunPlace {
-    /// Label of the series.
+    /// Place among all runs, from 1.
+    pub number: u32,
+    /// Runs in all, with those that were made again, as far as known.
+    pub total: u32,
+    /// Label of the series; the workload where there is only one.
     pub series: String,
     pub rate_per_s: f64,
-    /// Repeat, from 1.
+    /// From 1, as the attempt.
     pub repeat: u32,
-    /// Attempt at it, from 1.
     pub attempt: u32,
-    /// Place in the order of all runs, from 1.
-    pub order: u32,
-    /// Runs in all, with those that were made again, as far as known.
-    pub runs: u32,
 }
 
 /// Tells what becomes of a private server.

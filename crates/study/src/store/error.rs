@@ -22,7 +22,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// A file is not what it should be.
-    #[error("{path} is damaged or not of Evenkeel: {source}")]
+    #[error("{path} is damaged, or was not written by Evenkeel: {source}")]
     Damaged {
         /// The file that cannot be read.
         path: PathBuf,

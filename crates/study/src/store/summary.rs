@@ -154,8 +154,6 @@ words! {
         Script = "script",
         /// In random order, with all indexes from the start.
         Shuffled = "shuffled",
-        /// File by file from the server of the level before it.
-        Copy = "copy",
         /// By LOAD DATA.
         Load = "load",
         /// From a dump.

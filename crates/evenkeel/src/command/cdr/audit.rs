@@ -139,7 +139,7 @@ fn hints(report: &Report) -> String {
     let mut text = String::new();
     if report.found.contains_key(&Kind::Lost) {
         text.push_str(
-            "hint: cdr load skips files that are in: write the lost records into a new file (--json has their offsets) and load that\n",
+            "hint: cdr load skips files that it has loaded: write the lost records to a new file (--json has their offsets) and load that\n",
         );
     }
     if has_too_few_files(report) {

@@ -112,7 +112,7 @@ fn words(planted: &Planted) -> String {
 fn spec(args: &Args) -> Result<Spec> {
     let day = Some(&args.day).filter(|day| day.len() == 8 && evenkeel_wire::record::is_time(day.as_bytes()));
     let day = day.and_then(|day| day.parse().ok());
-    let day = day.ok_or_else(|| anyhow!("--day {}: no day of the calendar", args.day)).hint("as 20260801")?;
+    let day = day.ok_or_else(|| anyhow!("--day {}: not a valid date", args.day)).hint("as 20260801")?;
     if args.records.checked_add(args.first).is_none_or(|last| last > MOST) {
         return Err(anyhow!("numbers of records have ten digits"))
             .hint("take fewer --records, or a smaller --first");

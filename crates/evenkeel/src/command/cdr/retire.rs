@@ -66,7 +66,7 @@ fn job(args: &Args) -> Result<Retire> {
     let today = match &args.today {
         None => None,
         Some(text) => {
-            let day = Day::parse(text).ok_or_else(|| anyhow!("--today {text}: no day of the calendar"));
+            let day = Day::parse(text).ok_or_else(|| anyhow!("--today {text}: not a valid date"));
             Some(day.hint("as 20260801")?)
         }
     };

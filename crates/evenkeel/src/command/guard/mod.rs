@@ -76,7 +76,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         None => {
             let config = args.flags.read()?;
             if args.flags.check {
-                out::line("the configuration is right")?;
+                out::line("the configuration is valid")?;
                 return Ok(ExitCode::SUCCESS);
             }
             run::run(session, &args.flags, config)

@@ -55,7 +55,7 @@ pub fn run(session: &Session, args: &DiskArgs) -> Result<ExitCode> {
     let config = flags.read()?;
     if args.check {
         backing::check(&config)?;
-        out::line("the configuration is right")?;
+        out::line("the configuration is valid")?;
         return Ok(ExitCode::SUCCESS);
     }
     let hangup = Arc::new(AtomicBool::new(false));

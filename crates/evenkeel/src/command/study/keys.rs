@@ -17,7 +17,7 @@ pub fn read<T: clap::Parser>(study: &str, words: &[String]) -> Result<T> {
         format!("settings of {study} are {}; `evenkeel study {study} --list` explains them", known.join(", "))
     };
     if let Some(word) = words.iter().find(|word| !word.contains('=')) {
-        return Err(anyhow!("{word:?} is no setting, which is written as KEY=VALUE")).hint(known());
+        return Err(anyhow!("{word:?} is not a setting: write KEY=VALUE")).hint(known());
     }
     let flags = words.iter().map(|word| format!("--{word}"));
     let found = command.clone().try_get_matches_from(flags).and_then(|found| T::from_arg_matches(&found));
@@ -89,8 +89,7 @@ pub fn long(text: &str) -> Result<f64> {
 pub fn chosen<T>(asked: &[String], all: Vec<T>, name: impl Fn(&T) -> &str, more: &str) -> Result<Vec<T>> {
     let names: Vec<&str> = all.iter().map(&name).collect();
     if let Some(unknown) = asked.iter().find(|asked| !names.contains(&asked.as_str())) {
-        return Err(anyhow!("there is no {unknown:?} here"))
-            .hint(format!("there is {}{more}", names.join(", ")));
+        return Err(anyhow!("unknown name {unknown:?}")).hint(format!("there is {}{more}", names.join(", ")));
     }
     Ok(all
         .into_iter()

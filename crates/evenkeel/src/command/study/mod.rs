@@ -158,7 +158,7 @@ fn resume(session: &Session, args: &Args, path: &Path) -> Result<ExitCode> {
         return file::resume(session, args, path);
     }
     if args.repeats.is_some() {
-        return Err(anyhow!("--repeats: a published study goes on with the runs that it began with"))
+        return Err(anyhow!("--repeats: it cannot be changed once a published study has begun"))
             .hint("leave --repeats out");
     }
     published::resume(session, path, args.json)
@@ -242,7 +242,7 @@ mod tests {
     fn what_is_wrong_is_said_of_settings_and_not_of_flags() {
         for (line, words) in [
             ("throttling cliens=4", "throttling has no setting `cliens`, did you mean `clients`?"),
-            ("throttling clients", "\"clients\" is no setting, which is written as KEY=VALUE"),
+            ("throttling clients", "\"clients\" is not a setting: write KEY=VALUE"),
             ("throttling clients=0", "invalid value '0' for 'clients=LIST': 0 is not in 1..=1900"),
             ("throttling duration=10ms", "for 'duration=TIME': too short"),
             ("shares experiments=table-9", "there is table-3"),

@@ -226,7 +226,7 @@ fn a_printed_configuration_is_one_that_a_guard_takes() {
     let path = folder.path().join("guard.toml");
     std::fs::write(&path, shown(&mut evenkeel(&["--print-config"]))).expect("a file");
     let said = shown(evenkeel(&["--check", "--config"]).arg(&path));
-    assert!(said.contains("the configuration is right"), "{said}");
+    assert!(said.contains("the configuration is valid"), "{said}");
 }
 
 /// A URL of an account that the server lets in, and one that it does not.
