@@ -11,3 +11,4 @@ pub mod network;
 pub(crate) mod place;
 
 pub use place::Place;
+pub(crate) use place::Started;

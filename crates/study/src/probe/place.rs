@@ -116,7 +116,7 @@ impl Place {
 
     /// Runs a program there to its end; what it printed.
     /// Errors: it is not installed, or failed; with what it said.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         command: &mut Command,
         patience: Duration,

@@ -1,6 +1,7 @@
 //! An experiment in real time: a process for each host, in front of one simulated array, with fio as its clients.
 
-use super::fio::Fio;
+use super::fio;
+use crate::probe::Started;
 use crate::published::{DiskFile, Host, HostFile, HostStatus, Periods, Result, While, WindowFile, Workplace};
 use evenkeel_core::share::experiment::{Experiment, Treatment};
 use evenkeel_core::share::simulation::{DiskPlan, HostPlan, Row, Stretch, Trace};
@@ -103,7 +104,7 @@ impl Live<'_> {
 
     fn play(&self, workplace: &Workplace<'_>, hosts: &[Box<dyn Host>]) -> Result<Option<Trace>> {
         let mut watch = Watch::new(hosts.len(), self.period_s, self.experiment.k);
-        let (mut visits, mut clients) = (self.visits(), Vec::new());
+        let (mut visits, mut clients, mut made) = (self.visits(), Vec::new(), 0);
         let nap = Duration::from_secs_f64(self.period_s / LOOKS);
         let clock = Clock::start();
         loop {
@@ -112,34 +113,30 @@ impl Live<'_> {
                 return Ok(None);
             }
             while let Some(visit) = visits.pop_if(|visit| visit.stretch.0 <= now_s) {
-                clients.push(self.visit(&visit, hosts, now_s, clients.len())?);
+                clients.push(self.visit(&visit, hosts, now_s, made)?);
+                made += 1;
             }
             for (place, host) in hosts.iter().enumerate() {
                 watch.look(place, host.status()?, clock.now().as_secs_f64());
             }
-            let mut any = false;
-            for client in &mut clients {
-                any |= client.runs()?;
+            for over in clients.extract_if(.., |client| !client.runs()) {
+                fio::ended(over, workplace.stop)?;
             }
             let over_s = now_s - self.experiment.duration_s;
-            if over_s > 0.0 && (!any || over_s > PATIENCE_S) {
+            if over_s > 0.0 && (clients.is_empty() || over_s > PATIENCE_S) {
                 return Ok(Some(watch.trace));
             }
             std::thread::sleep(nap);
         }
     }
 
-    fn visit(&self, visit: &Visit, hosts: &[Box<dyn Host>], now_s: f64, number: usize) -> Result<Fio> {
+    fn visit(&self, visit: &Visit, hosts: &[Box<dyn Host>], now_s: f64, number: u64) -> Result<Started> {
         let until_s = visit.stretch.1.min(self.experiment.duration_s);
         let uri = format!("nbd://{}/disk{}", hosts[visit.host].nbd(), visit.disk);
         let disk = &self.experiment.hosts[visit.host].disks[visit.disk];
         let plan = DiskPlan { depth: visit.depth, ..disk.clone() };
         let time = Duration::from_secs_f64((until_s - now_s).max(0.1));
-        Fio::start(&uri, &plan, time, self.seed + number as u64, &self.log(number))
-    }
-
-    fn log(&self, number: usize) -> PathBuf {
-        self.folder.join(format!("fio{number}.log"))
+        fio::start(self.folder, &uri, &plan, time, self.seed + number)
     }
 }
 

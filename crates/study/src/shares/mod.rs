@@ -3,7 +3,7 @@
 //! `study` is what the harness makes; `live` is a run in real time, with a process for each host and `fio` as their clients. The rest is
 //! pure: this file has a part for each published experiment, and `judge` says what the runs come to beside the published figures.
 
-pub mod fio;
+mod fio;
 mod judge;
 mod live;
 mod study;

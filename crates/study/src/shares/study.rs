@@ -27,7 +27,7 @@ impl Bed for Hosts {
         if !at.setting.live {
             return Ok(Self(None));
         }
-        fio::check()?;
+        fio::check(at.workplace.stop)?;
         Ok(Self(Some(Scratch::of_study(&at.workplace, &at.plan.private_name())?)))
     }
 

@@ -10,7 +10,7 @@ use clap::builder::BoolishValueParser;
 use evenkeel_core::share::experiment::experiments;
 use evenkeel_study::harness::Plan;
 pub use evenkeel_study::shares::{NAME, QUESTION};
-use evenkeel_study::shares::{PUBLISHED_S, Setting, fio, parts};
+use evenkeel_study::shares::{PUBLISHED_S, Setting, parts};
 
 /// In real time a window is set so often unless said otherwise: a quarter of the published one, so that two hours become half
 /// an hour.
@@ -50,8 +50,5 @@ pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
     }
     let setting = Setting { period_s, live: of.live };
     let chosen = keys::chosen(&of.experiments, experiments(), |experiment| experiment.name, "")?;
-    if of.live {
-        fio::check()?;
-    }
     published::plan(NAME, of.seed, parts(&chosen, setting), &setting)
 }
