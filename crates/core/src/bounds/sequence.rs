@@ -177,7 +177,7 @@ impl Sequence {
         }
         let wide =
             |(carried, failed): (&Rate, &Rate)| failed.rate > WIDE * carried.throughput_low.unwrap_or(0.0);
-        let is_wide = carried.zip(failed).is_some_and(wide) && made < RUNS_WIDE;
+        let is_wide = carried.zip(failed).is_none_or(wide) && made < RUNS_WIDE;
         let unsure = unsure(&answer, if is_wide { &[] } else { responses.unsure }).map(Step::Run);
         if let Some(step) = unsure.filter(|_| is_due) {
             return Some(step);

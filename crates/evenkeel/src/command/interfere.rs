@@ -5,6 +5,7 @@ use crate::failure::WithHint;
 use crate::study::published;
 use crate::study::stored::check_name;
 use anyhow::{Context, Result, anyhow};
+use clap::builder::NonEmptyStringValueParser;
 use clap::value_parser;
 use evenkeel_lab::workload::similar;
 use evenkeel_site::sandbox::Domain;
@@ -63,7 +64,7 @@ pub struct Args {
     pub server: Vec<Named>,
     /// The schema on each --server in which the jobs work; it must not exist yet, is made,
     /// and dropped at the end
-    #[arg(long, value_name = "SCHEMA", requires = "server")]
+    #[arg(long, value_name = "SCHEMA", requires = "server", value_parser = NonEmptyStringValueParser::new())]
     pub scratch: Option<String>,
     /// A command whose output shows the machine of a --server, as in `profile`: NAME='ssh db1 evenkeel sense'
     #[arg(long, value_name = "NAME=COMMAND", value_parser = named_value)]
@@ -89,6 +90,9 @@ pub struct Args {
     /// Rows of the table that is read, about 300 bytes each
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = value_parser!(u64).range(1_000..=1_000_000_000))]
     pub rows: u64,
+    /// The mariadbd or mysqld of the private servers [default: the system's mariadbd]
+    #[arg(long, value_name = "FILE")]
+    pub server_binary: Option<PathBuf>,
     /// Seed of rows and order
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -146,7 +150,7 @@ fn plan(args: &Args) -> Result<Plan> {
         scratch: args.scratch.clone(),
         rows: args.rows / BLOCK_ROWS * BLOCK_ROWS,
         seconds: args.seconds.unwrap_or(if args.quick { 1 } else { 4 }).into(),
-        place: MachineRecord::here(None),
+        place: MachineRecord::here(args.server_binary.as_deref()),
     };
     published::plan(NAME, args.seed, parts, &setting)
 }
@@ -174,7 +178,10 @@ fn domains(args: &Args) -> Result<Vec<Site>> {
         return Err(anyhow!("--sense-with names {0}, but there is no --server {0}", stray.name))
             .hint("give both the same name");
     }
-    if all.len() != wanted || names.iter().collect::<BTreeSet<_>>().len() != wanted {
+    if names.iter().collect::<BTreeSet<_>>().len() < names.len() {
+        return Err(anyhow!("two domains have one name: {}", names.join(", ")));
+    }
+    if all.len() != wanted {
         let compared = if args.triples { "three domains with --triples" } else { "two domains" };
         let given = if all.len() == 1 { "one is".to_owned() } else { format!("{} are", all.len()) };
         return Err(anyhow!("interfere compares {compared}, and {given} given: {}", names.join(", ")))
@@ -207,6 +214,9 @@ fn jobs(args: &Args, domains: &[Site], names: &[String]) -> Result<Vec<Vec<&'sta
             return Err(anyhow!("job {} needs a private server (--at); {name} is a --server", job.name))
                 .hint("give --jobs once for each domain, without cpu, disk, net and clone for a --server");
         }
+    }
+    if all.iter().flatten().all(|job| !job.is_busy()) {
+        return Err(anyhow!("job idle does nothing")).hint("name another one as well, as --jobs read,idle");
     }
     Ok(all)
 }

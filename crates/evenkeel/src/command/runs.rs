@@ -162,16 +162,17 @@ fn read(session: &Session, listed: Listed) -> ListedStudy {
 /// What a published study came to; `None` of a profile.
 fn of_published(session: &Session, folder: &StudyFolder) -> Result<Option<ListedPublished>> {
     let Some((plan, runs)) = stored_published(folder.path())? else { return Ok(None) };
-    let headline = published::view(session, &plan, &runs, |view| view.said.headline.clone())?;
-    // A part that was not wanted has no runs, and is not missing.
+    let said = published::view(session, &plan, &runs, |view| view.said.clone())?;
+    // A part that was not wanted has no runs, and is not missing; what is, the study says itself.
     let begun = plan.parts.iter().filter(|part| runs.iter().any(|run| run.part == part.name));
-    let planned = begun.map(evenkeel_study::harness::Part::runs).sum();
+    let begun: usize = begun.map(evenkeel_study::harness::Part::runs).sum();
+    let unfinished = said.caveats.iter().find_map(|caveat| caveat.evidence.get("runs_planned").copied());
     Ok(Some(ListedPublished {
         kind: plan.kind,
         created_unix_s: plan.created_unix_s,
         runs: runs.len(),
-        planned,
-        headline,
+        planned: unfinished.map_or(begun, |planned| planned as usize),
+        headline: said.headline,
     }))
 }
 

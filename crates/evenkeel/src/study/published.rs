@@ -94,7 +94,7 @@ fn measured(
             Event::Data(progress) => events.data(&progress),
             Event::RunBegins { run, number, of, left_s } => {
                 let left = format::seconds(left_s.max(0.0).round());
-                Some(ProgressEvent::Step { text: format!("{run}: {number} of {of}, at most {left} left") })
+                Some(ProgressEvent::Step { text: format!("{run}: {number} of {of}, about {left} left") })
             }
         };
         if let Some(shown) = shown {

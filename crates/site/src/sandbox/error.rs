@@ -197,7 +197,9 @@ impl Failure {
             Self::Setting(_) | Self::Open(_) => "correct or remove the setting (--set NAME=VALUE)",
             Self::Port(_) => "leave the port out: a free one is found",
             Self::DiskFull => "free space, or set EVENKEEL_HOME to another file system",
-            Self::Memory | Self::OutOfMemory => "raise memory= in --at, or lower innodb_buffer_pool_size",
+            Self::Memory | Self::OutOfMemory => {
+                "give it more memory (memory=), or a smaller innodb_buffer_pool_size (--set)"
+            }
             Self::DataInUse(_) => "stop the other server, or choose another sandbox name",
             Self::Killed(_) => "a user or the kernel (see dmesg) killed it; start it again",
             Self::Ended(_) | Self::Silent(_) => "the log says why; clean the sandbox to start over",

@@ -62,6 +62,17 @@ impl Bed for Setup {
     ];
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        at.setting.place.check_server()?;
+        for (part, program) in [(NET, "iperf3"), (DISK, "fio"), (FLUSH, "fio")] {
+            if at.plan.part(part).is_some() && !evenkeel_os::tools::is_there(program) {
+                let hint =
+                    format!("install it (Debian: apt install {program}), or leave that part out of parts=");
+                return Err(PublishedError::with_hint(
+                    format!("there is no {program}, which the part {part} needs"),
+                    hint,
+                ));
+            }
+        }
         Ok(Self { places: Places::up(at, tell)?, client: None })
     }
 

@@ -11,6 +11,7 @@ use evenkeel_sense::CpuOf;
 use evenkeel_sense::cpu::CpuSet;
 use evenkeel_site::sandbox::SandboxSpec;
 use evenkeel_site::server::{Control, Target};
+use std::path::PathBuf;
 
 /// The buffer pool has this part of the memory: what a server needs beside it is the same in all.
 const POOL_PART: u64 = 4;
@@ -58,6 +59,7 @@ impl Place {
                 .chain([("innodb_buffer_pool_size".to_owned(), pool.to_string())])
                 .collect(),
             domain,
+            server_binary: at.setting.place.server_binary.as_ref().map(PathBuf::from),
             ..SandboxSpec::default()
         };
         let server = PrivateServer::up(&at.workplace, &spec)?;

@@ -193,7 +193,7 @@ pub(crate) fn doubts<'a>(
     let planned: usize = parts.clone().map(Part::runs).sum();
     let done = runs.iter().filter(|run| parts.clone().any(|part| part.name == run.part)).count();
     let unfinished = (done < planned).then(|| {
-        let text = format!("Unfinished: {done} of {planned} runs.");
+        let text = format!("Unfinished: {done} of {planned} runs are done.");
         Caveat::new("incomplete", Severity::Note, text)
             .with("runs_done", done as f64)
             .with("runs_planned", planned as f64)

@@ -44,6 +44,9 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     sentences.push(losses(runs));
     let matrices =
         (0..part.factors.len()).map(|domain| slower(part, domain, &found)).chain([together(part, &cells)]);
+    // Of remedies only those that were begun: which others follow, their runs say.
+    let has_runs = |part: &&Part| runs.iter().any(|run| run.part == part.name);
+    let begun: Vec<&Part> = plan.parts.iter().filter(|own| own.name == PART || has_runs(own)).collect();
     let clones = part.factors.iter().any(|factor| factor.levels.iter().any(|level| level.name == CLONE));
     let domains =
         part.factors.iter().zip(&setting.domains).map(|(factor, site)| format!("{}: {site}", factor.name));
@@ -67,7 +70,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         place: setting.place.known(),
         matrices: matrices.filter(|matrix| !matrix.rows.is_empty()).collect(),
         sentences: sentences.into_iter().map(|text| (PART.to_owned(), text)).collect(),
-        caveats: doubts(std::iter::once(part), runs).chain(of_runs(runs)).collect(),
+        caveats: doubts(begun.into_iter(), runs).chain(of_runs(runs)).collect(),
         ..Judgement::default()
     }
 }
@@ -91,8 +94,9 @@ pub struct Trouble {
     pub alone_rates: Vec<f64>,
     pub waits_for_cpu: bool,
     pub waits_for_disk: bool,
-    /// What the neighbour did meanwhile: on the disk, and its rates.
+    /// What the neighbour did meanwhile: on the disk, on CPUs, and its rates.
     pub neighbour_mb_per_s: Option<f64>,
+    pub neighbour_cpus: Option<f64>,
     pub neighbour_rates: Vec<f64>,
 }
 
@@ -119,6 +123,7 @@ pub fn troubles(plan: &Plan, runs: &[Run]) -> Vec<Trouble> {
             waits_for_cpu: one.waits_for_cpu(),
             waits_for_disk: one.waits_for_disk(),
             neighbour_mb_per_s: mean(one.beside, "disk_mb_per_s", 1 - one.domain),
+            neighbour_cpus: mean(one.beside, "cpus", 1 - one.domain),
             neighbour_rates: one.beside.values(&key("rate", part, 1 - one.domain)),
         }
     };
@@ -214,6 +219,10 @@ fn stalls(part: &Part, cells: &[Cell<'_>]) -> Vec<String> {
 
 impl Slowdown<'_> {
     fn words(&self) -> String {
+        if self.beside.levels[self.domain] == CLONE {
+            // It is no process of the domain, so that nothing is known of what it waits for.
+            return format!("{}.", self.in_short());
+        }
         let why = match (self.reasons().as_slice(), self.unseen()) {
             ([], Some(name)) => format!("cause not known, since CPU and disk of {name} were not seen"),
             ([], None) => "cause not found (caches and memory bandwidth are not watched)".to_owned(),

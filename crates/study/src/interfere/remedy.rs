@@ -4,7 +4,7 @@
 use super::jobs::Job;
 use super::judge::{NAMED_FROM, Trouble, troubles, within};
 use super::setting::{PAIR, PART, Setting, Site};
-use crate::format::{counted, significant};
+use crate::format::counted;
 use crate::harness::{Factor, Judgement, Mark, Matrix, Number, Part, Plan, Run};
 use evenkeel_core::statistics::{Estimate, Ratio, unpaired_ratio};
 use evenkeel_sense::CpuOf;
@@ -125,7 +125,9 @@ fn at_hand(trouble: &Trouble, domains: &[Domain; 2], machine: &CpuSet) -> Vec<[D
         let all = limits.into_iter().chain([DiskLimit { iops: Some(DISK_IOPS), ..other.disk }]);
         found.extend(all.map(|disk| limited(Domain { disk, ..other.clone() })));
     } else {
-        let tighter = |quota: &f64| other.quota.is_none_or(|has| *quota < has);
+        // One above what the neighbour uses would hold nothing back.
+        let has = trouble.neighbour_cpus.into_iter().chain(other.quota).fold(f64::INFINITY, f64::min);
+        let tighter = |quota: &f64| *quota < has;
         let limits = QUOTAS.into_iter().filter(tighter);
         found.extend(limits.map(|quota| limited(Domain { quota: Some(quota), ..other.clone() })));
     }
@@ -214,15 +216,12 @@ impl Outcome {
         };
         let (neighbour, other) = (PAIR[1 - trouble.victim.0], &trouble.neighbour);
         let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
-            format!(
-                "; {neighbour}'s {other} then does {} times as much as before",
-                significant(cost.ratio, 2)
-            )
+            format!("; {neighbour}'s {other} then does {} times as much as before", within(cost))
         });
         let verdict = match (self.is_removed, self.is_reduced) {
             (true, _) => "removed",
             (false, true) => "reduced",
-            _ if self.is_enough() => "not certain",
+            _ if self.is_enough() || slowdown.interval.is_none() => "not certain",
             _ => "not removed",
         };
         format!(

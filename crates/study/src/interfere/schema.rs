@@ -32,7 +32,7 @@ impl Schema {
         schema.check_stands_alone(&nowhere)?;
         let text = literal(name.as_bytes());
         if !schema.lock()? {
-            let what = format!("another study works in the schema {name} of {nowhere}");
+            let what = format!("another study or --server works in the schema {name} of {nowhere}");
             let hint = "wait for its end, or name another schema by --scratch";
             return Err(PublishedError::with_hint(what, hint));
         }
@@ -46,9 +46,10 @@ impl Schema {
             let hint = "--scratch names a schema that is made and dropped: name one that does not exist";
             return Err(PublishedError::with_hint(what, hint));
         }
-        schema.control.exec(&format!("DROP DATABASE IF EXISTS {}", quoted(name)))?;
-        let made = schema.control.exec(&format!("CREATE DATABASE {}", quoted(name)));
-        made.doing(|| format!("making the schema {name}; the account needs all privileges on it"))?;
+        for sql in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+            let made = schema.control.exec(&format!("{sql} {}", quoted(name)));
+            made.doing(|| format!("making the schema {name}; the account needs all privileges on it"))?;
+        }
         schema.is_ours = true;
         Ok(schema)
     }

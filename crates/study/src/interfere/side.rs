@@ -73,6 +73,7 @@ impl Side {
             home: at.workplace.home.to_owned(),
             settings: domain.memory.map(pool).into_iter().collect(),
             domain: domain.clone(),
+            server_binary: at.setting.place.server_binary.as_ref().map(PathBuf::from),
             ..SandboxSpec::default()
         };
         let server = PrivateServer::up(&at.workplace, &spec)?;

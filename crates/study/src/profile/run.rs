@@ -13,7 +13,7 @@ use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
 use evenkeel_lab::load::Written;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// What a run costs besides its load: server up and down, on a small machine. Only for the time that is told.
 pub const OVERHEAD: Nanos = Nanos::from_secs(3);
@@ -172,13 +172,15 @@ impl<'a> Study<'a> {
         phases.warm_up + phases.measure + OVERHEAD
     }
 
-    /// How long a run takes, roughly: the mean over the cells, and before there are any, one that lasts as long as was asked.
+    /// How long a run takes with all around it: the median of those that are made, and before as long as was asked.
     pub(super) fn run_cost(&self) -> Nanos {
-        let sum: Nanos = self.plan.cells.iter().fold(Nanos::ZERO, |sum, cell| sum + self.cell_cost(cell));
-        match self.plan.cells.len() as u64 {
-            0 => self.spec.warm_up + self.spec.duration + OVERHEAD,
-            cells => Nanos(sum.0 / cells),
-        }
+        let starts: BTreeSet<u64> = self.runs.iter().map(|run| run.started_unix_s).collect();
+        let mut apart: Vec<u64> =
+            starts.iter().zip(starts.iter().skip(1)).map(|(one, next)| next - one).collect();
+        apart.sort_unstable();
+        let asked = self.spec.warm_up + self.spec.duration;
+        let made = |seconds: &u64| Nanos::from_secs(*seconds).max(asked);
+        apart.get(apart.len() / 2).map_or(asked + OVERHEAD, made)
     }
 
     /// Tells the plan where it has changed since it was told last.

@@ -9,7 +9,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::arrivals::RATE_MAX;
 use evenkeel_core::bounds::{Answer, Fate, RATES_FIRST, Responses, RunAt, Sequence, Step, Wanted, middle};
 use evenkeel_core::digits::nearest;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// A rate at which so many more runs failed than held, by their own generator or by errors of the server, is given up, and the
 /// sequence with it: further runs would fail as well.
@@ -180,15 +180,10 @@ impl Study<'_> {
         budget.within.is_some_and(|within| self.clock.now() + cost > within)
     }
 
-    /// Runs of each series that there is time for, at the pace of those that are made.
+    /// Runs of each series that there is time for.
     fn runs_left(&self, budget: Budget) -> usize {
         let Some(within) = budget.within else { return usize::MAX };
-        let starts = self.runs.iter().map(|run| run.started_unix_s).collect::<BTreeSet<_>>();
-        let mut apart: Vec<u64> =
-            starts.iter().zip(starts.iter().skip(1)).map(|(one, next)| next - one).collect();
-        apart.sort_unstable();
-        let pace = apart.get(apart.len() / 2).map_or(self.run_cost(), |seconds| Nanos::from_secs(*seconds));
-        let left = (within - self.clock.now()).0 / pace.0.max(1);
+        let left = (within - self.clock.now()).0 / self.run_cost().0.max(1);
         usize::try_from(left).unwrap_or(usize::MAX) / self.plan.series.len().max(1)
     }
 

@@ -53,6 +53,7 @@ impl Bed for Bench {
     const FIGURES: &'static [Figure] = &FIGURES;
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        at.setting.place.check_server()?;
         let files = Files::make(at, tell)?;
         tell(Event::Step("starting a private server".to_owned()));
         let mut spec = SandboxSpec::new(at.workplace.home, at.plan.private_name());

@@ -63,6 +63,7 @@ impl Bed for Ground {
     const FIGURES: &'static [Figure] = &FIGURES;
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
+        at.setting.machine.check_server()?;
         let server = Server::start(at, tell)?;
         Ok(Self { server, scratch: Scratch::of_study(&at.workplace, &at.plan.private_name())? })
     }

@@ -10,6 +10,7 @@ pub use evenkeel_study::domains::{NAME, QUESTION};
 use evenkeel_study::domains::{Setting, parts};
 use evenkeel_study::harness::Plan;
 use evenkeel_study::published::MachineRecord;
+use std::path::PathBuf;
 
 /// The published study of database servers in virtual machines: a server on the host and two in guests, which are domains with memory, a file
 /// disk and a network of their own. All three share a CPU, as they did there; the clients run on the others. It needs root, loop devices,
@@ -36,6 +37,9 @@ pub struct Settings {
     /// Only these parts: machine, network, disk, flush, load, select, beside, starve
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
+    /// The mariadbd or mysqld of the servers [default: the system's mariadbd]
+    #[arg(long, value_name = "FILE")]
+    server_binary: Option<PathBuf>,
     /// Seed of rows and order
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -62,7 +66,7 @@ pub fn plan(_: &Session, args: &Args) -> Result<Plan> {
         memory: of.memory.unwrap_or(if args.quick { 128 << 20 } else { 256 << 20 }),
         data: of.data.unwrap_or(if args.quick { 2.0 } else { 5.0 }),
         seconds: of.seconds.unwrap_or(if args.quick { 1.0 } else { 5.0 }),
-        place: MachineRecord::here(None),
+        place: MachineRecord::here(of.server_binary.as_deref()),
     };
     let all = parts(args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
     let parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;

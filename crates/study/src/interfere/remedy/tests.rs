@@ -16,6 +16,7 @@ fn trouble(victim: usize, mb_per_s: Option<f64>) -> Trouble {
         waits_for_cpu: mb_per_s.is_none(),
         waits_for_disk: mb_per_s.is_some(),
         neighbour_mb_per_s: mb_per_s,
+        neighbour_cpus: None,
         neighbour_rates: vec![1.0],
     }
 }
@@ -39,6 +40,8 @@ fn who_shares_a_cpu_gets_another_one_then_a_weight_then_limits() {
     );
     assert_eq!(tried(&shared, ["cpus=0", "cpus=1"], "0-1"), [half, least], "they have CPUs of their own");
     assert_eq!(tried(&shared, ["cpus=0", "cpus=1,quota=20%"], "0-1"), [least], "it has less already");
+    let small = Trouble { neighbour_cpus: Some(0.4), ..trouble(0, None) };
+    assert_eq!(tried(&small, ["cpus=0", "cpus=1"], "0-1"), [least], "half a CPU is more than it uses");
     let other = tried(&trouble(1, None), ["cpus=0"; 2], "0-1");
     assert_eq!(other[..2], ["a at cpus=1", "a at weight=100 and b at weight=400"]);
 }
