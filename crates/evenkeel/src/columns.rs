@@ -62,8 +62,8 @@ pub fn columns(cells: &[CellSummary]) -> Vec<Column> {
 pub const MEAN: &str = "mean";
 
 /// What a `?` says.
-pub const OPEN: &str = "the runs of this rate alone are too few, too short or too different for that end of \
-                        the interval; `evenkeel size` joins all rates by a model and may give one";
+pub const OPEN: &str = "the runs are too few, too short or too different for that end of the \
+                        interval; `evenkeel size` joins all rates by a model and may give one";
 
 /// Parts of the response times of requests: name in the records, heading, rank.
 const PARTS: [(&str, &str, u8); 4] = [
