@@ -145,7 +145,7 @@ fn row(
     row["series"] = json!(series.map(|series| &series.label));
     row["target"] = json!(series.and_then(|series| Some(&plan.targets.get(series.target)?.label)));
     row["workload"] = json!(series.map(|series| &series.workload));
-    row["layout"] = json!(series.map(|series| series.layout.to_string()));
+    row["layout"] = json!(series.map(|series| series.layout.clone()));
     row["pool_bytes"] = json!(series.and_then(|series| series.pool_bytes));
     row["pool_percent"] = json!(series.and_then(|series| series.pool_percent));
     row["counts"]["failed"] = json!(counts.failed.values().sum::<u64>());

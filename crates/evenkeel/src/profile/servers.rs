@@ -12,7 +12,7 @@ use evenkeel_site::elsewhere::Elsewhere;
 use evenkeel_site::sandbox::{CpuSet, DiskLimit, SandboxSpec, check_server};
 use evenkeel_site::server::Target;
 use evenkeel_study::profile::{Reset, SeriesSpec, ServerSpec, SiteSpec};
-use evenkeel_study::store::format::{LayoutRecord, TargetRecord};
+use evenkeel_study::store::format::TargetRecord;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub fn private(session: &Session, args: &Args, factors: &Factors, workload: &str
                         workload: private_workload(workload, set)?,
                         pool: *pool,
                         disk: disk.limit,
-                        layout: variant::record(via),
+                        layout: via.to_string(),
                         levels: disk.levels,
                     });
                 }
@@ -121,7 +121,7 @@ pub fn remote(session: &Session, args: &Args, workload: &str, reset: &Reset) -> 
             workload: allowed_workload(session, (text, workload, args.allow_writes), &target)?,
             pool: None,
             disk: DiskLimit::default(),
-            layout: LayoutRecord::AsIs,
+            layout: "as-is".to_owned(),
             levels: BTreeMap::new(),
         });
         servers.sites.push(SiteSpec {

@@ -5,18 +5,7 @@ use anyhow::Result;
 use evenkeel_lab::data::Via;
 use evenkeel_site::sandbox::DiskLimit;
 use evenkeel_study::profile::PoolSize;
-use evenkeel_study::store::format::LayoutRecord;
 use std::collections::BTreeMap;
-
-pub fn record(via: Via) -> LayoutRecord {
-    match via {
-        Via::Insert => LayoutRecord::Insert,
-        Via::Script => LayoutRecord::Script,
-        Via::Shuffled => LayoutRecord::Shuffled,
-        Via::Load => LayoutRecord::Load,
-        Via::Dump => LayoutRecord::Dump,
-    }
-}
 
 /// What a series is called: its levels, and its target where there are several or nothing else tells it.
 pub fn label(

@@ -120,7 +120,7 @@ fn series_record(series: &SeriesSpec) -> SeriesRecord {
         writes: series.writes(),
         pool_bytes,
         pool_percent,
-        layout: series.layout,
+        layout: series.layout.clone(),
         levels: series.levels.clone(),
     }
 }

@@ -2,7 +2,6 @@
 
 use super::StudyError;
 use crate::store::StoreError;
-use crate::store::format::LayoutRecord;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_core::rates::RatePlan;
@@ -143,7 +142,7 @@ pub struct SeriesSpec {
     pub pool: Option<PoolSize>,
     /// What its disk gives at most while it is measured; a private server alone has one.
     pub disk: DiskLimit,
-    pub layout: LayoutRecord,
+    pub layout: String,
     /// Level of each factor of a study file.
     pub levels: BTreeMap<String, String>,
 }

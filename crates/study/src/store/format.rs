@@ -10,8 +10,8 @@ pub use super::run::{
     AttemptRecord, CpuRecord, GaugeRecord, KindRecord, PerMinuteRecord, RunFile, StretchRecord, TimesRecord,
 };
 pub use super::summary::{
-    BoundsRecord, CellSummary, DomainRecord, HeadlineRecord, LayoutRecord, NeighboursRecord, RangeRecord,
-    ResetRecord, SummaryFile, UndisturbedRecord, Verdict, WorkRecord, WrittenFile,
+    BoundsRecord, CellSummary, DomainRecord, HeadlineRecord, NeighboursRecord, RangeRecord, ResetRecord,
+    SummaryFile, UndisturbedRecord, Verdict, WorkRecord, WrittenFile,
 };
 pub use evenkeel_core::caveat::{Caveat, Severity};
 pub use evenkeel_lab::load::Counts as CountsRecord;

@@ -1,6 +1,6 @@
 //! What stands in `plan.json` of a profile, and in `manifest.json`.
 
-use super::summary::{LayoutRecord, ResetRecord};
+use super::summary::ResetRecord;
 use evenkeel_lab::workload::Class;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,7 +129,8 @@ pub struct SeriesRecord {
     pub pool_bytes: Option<u64>,
     /// The same in percent of the tables and indexes of the statement.
     pub pool_percent: Option<f64>,
-    pub layout: LayoutRecord,
+    /// How the rows came into the files, as in `data fill --via`; `as-is` where others put them there.
+    pub layout: String,
     /// Level of each factor of a study file; empty without one.
     pub levels: BTreeMap<String, String>,
 }

@@ -145,25 +145,6 @@ words! {
 }
 
 words! {
-    /// How the rows came into the files.
-    #[derive(Default)]
-    LayoutRecord {
-        /// One by one.
-        Insert = "insert",
-        /// One by one, with all indexes from the start.
-        Script = "script",
-        /// In random order, with all indexes from the start.
-        Shuffled = "shuffled",
-        /// By LOAD DATA.
-        Load = "load",
-        /// From a dump.
-        Dump = "dump",
-        #[default]
-        AsIs = "as-is",
-    }
-}
-
-words! {
     /// What happened before each run.
     #[derive(Default)]
     ResetRecord {

@@ -17,7 +17,7 @@ use evenkeel_study::profile::{
     self, PoolSize, Reset, SeriesSpec, ServerSpec, SiteSpec, StudyEvent, StudySpec,
 };
 use evenkeel_study::store::StudyFolder;
-use evenkeel_study::store::format::{LayoutRecord, SummaryFile, TargetRecord};
+use evenkeel_study::store::format::{SummaryFile, TargetRecord};
 use std::path::Path;
 
 pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
@@ -60,7 +60,7 @@ pub fn spec(home: &Path, workload: &str, rates: RatePlan) -> StudySpec {
             workload: workload::find(workload, scale).unwrap(),
             pool: Some(PoolSize::Bytes(16 << 20)),
             disk: Default::default(),
-            layout: LayoutRecord::Load,
+            layout: "load".to_owned(),
         }],
     }
 }
