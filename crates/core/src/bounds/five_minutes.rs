@@ -44,3 +44,14 @@ fn five_minutes_are_enough_for_narrow_bounds_and_a_curve_where_the_server_sways_
         }
     }
 }
+
+#[test]
+fn a_server_without_an_upper_bound_gets_one_before_its_curve_is_repeated() {
+    let mut runs = vec![kept(200.0, 8.0), behind(200.0, 150.0), behind(200.0, 150.0), behind(200.0, 150.0)];
+    for rate in [20.0, 40.0, 60.0, 80.0, 100.0] {
+        runs.extend((0..3).map(|_| kept(rate, 8.0)));
+    }
+    assert_eq!(Answer::of(&runs).carried.at_most, None);
+    let unsure = Responses { unsure: &[40.0], ..Responses::default() };
+    assert_eq!(sequence(0.0).next(&runs, &unsure), Some(Step::Run(200.0)));
+}

@@ -179,13 +179,14 @@ fn domains(args: &Args) -> Result<Vec<Site>> {
             .hint("give both the same name");
     }
     if names.iter().collect::<BTreeSet<_>>().len() < names.len() {
-        return Err(anyhow!("two domains have one name: {}", names.join(", ")));
+        return Err(anyhow!("two domains have one name: {}", names.join(", ")))
+            .hint("give each another name");
     }
     if all.len() != wanted {
         let compared = if args.triples { "three domains with --triples" } else { "two domains" };
         let given = if all.len() == 1 { "one is".to_owned() } else { format!("{} are", all.len()) };
         return Err(anyhow!("interfere compares {compared}, and {given} given: {}", names.join(", ")))
-            .hint(format!("give --at and --server {wanted} times in all, each server by another name"));
+            .hint(format!("give --at and --server {wanted} times in all"));
     }
     Ok(all)
 }
@@ -293,7 +294,7 @@ mod tests {
             ("--jobs read --jobs read --jobs read", "once for each domain"),
             ("--at host", "two domains, and one is given: a give --at and --server 2 times"),
             ("--at host --at host --triples", "3 times in all"),
-            ("--server db=mysql://u@h --server db=mysql://u@i --scratch s", "by another name"),
+            ("--server db=mysql://u@h --server db=mysql://u@i --scratch s", "give each another name"),
             ("--at host --server db=mysql://u:p@h --scratch s", "EVENKEEL_PASSWORD"),
             (
                 "--at host --server db=mysql://u@h --scratch s --sense-with dc=x",
