@@ -218,11 +218,12 @@ impl Outcome {
         let cost = self.cost.as_ref().map_or_else(String::new, |cost| {
             format!("; {neighbour}'s {other} then does {} times as much as before", within(cost))
         });
+        let is_left = slowdown.interval.is_some_and(|(low, _)| low >= NAMED_FROM);
         let verdict = match (self.is_removed, self.is_reduced) {
             (true, _) => "removed",
             (false, true) => "reduced",
-            _ if self.is_enough() || slowdown.interval.is_none() => "not certain",
-            _ => "not removed",
+            _ if is_left => "not removed",
+            _ => "not certain",
         };
         format!(
             "With {remedy}, {victim}'s {job} takes {} times as long as alone: {verdict}{cost}.",
