@@ -10,6 +10,7 @@ mod probes;
 mod setting;
 
 use crate::harness::{Figure, Judgement, Notify, Order, Part, Plan, Run};
+use crate::interfere::check_program;
 use crate::interfere::tables::{LOADED, TAG};
 use crate::published::{At, AtWork, Bed, PrivateServer, PublishedError, Result, not_running};
 use database::{Work, at_once, filled, starve};
@@ -64,14 +65,7 @@ impl Bed for Setup {
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
         at.setting.place.check_server()?;
         for (part, program) in [(NET, "iperf3"), (DISK, "fio"), (FLUSH, "fio")] {
-            if at.plan.part(part).is_some() && !evenkeel_os::tools::is_there(program) {
-                let hint =
-                    format!("install it (Debian: apt install {program}), or leave that part out of parts=");
-                return Err(PublishedError::with_hint(
-                    format!("there is no {program}, which the part {part} needs"),
-                    hint,
-                ));
-            }
+            at.plan.part(part).map_or(Ok(()), |_| check_program(program, "part", part))?;
         }
         Ok(Self { places: Places::up(at, tell)?, client: None })
     }

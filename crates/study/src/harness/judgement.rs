@@ -214,18 +214,24 @@ pub(crate) fn standing<const N: usize>(all: [(&'static str, &'static str); N]) -
     all.map(|(code, text)| Caveat::new(code, Severity::Note, text))
 }
 
-/// What speaks against single runs: of each kind the first, with how many runs have it, the gravest kind first.
-pub(crate) fn of_runs(runs: &[Run]) -> Vec<Caveat> {
+/// The caveats of runs: of each kind the first, with how many runs have it.
+pub(crate) fn kinds<'a>(runs: impl Iterator<Item = &'a Vec<Caveat>>) -> Vec<(Caveat, usize)> {
     let mut kinds: Vec<(Caveat, usize)> = Vec::new();
-    for run in runs {
+    for caveats in runs {
         let mut seen = BTreeSet::new();
-        for caveat in run.caveats.iter().filter(|caveat| seen.insert(&caveat.code)) {
+        for caveat in caveats.iter().filter(|caveat| seen.insert(&caveat.code)) {
             match kinds.iter_mut().find(|(known, _)| known.code == caveat.code) {
                 Some((_, count)) => *count += 1,
                 None => kinds.push((caveat.clone(), 1)),
             }
         }
     }
+    kinds
+}
+
+/// What speaks against single runs, the gravest kind first.
+pub(crate) fn of_runs(runs: &[Run]) -> Vec<Caveat> {
+    let mut kinds = kinds(runs.iter().map(|run| &run.caveats));
     kinds.sort_by_key(|(caveat, _)| Reverse(caveat.severity));
     let told = |(caveat, count): (Caveat, usize)| {
         let text = format!("{} (In {count} of {}.)", caveat.text, format::counted(runs.len(), "run"));

@@ -17,7 +17,7 @@ pub use claim::{Cell, Moment, cells, moments};
 pub(crate) use claim::{Claim, Rule, cell, direction, findings};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
 pub use judgement::{Finding, Judgement, Mark, Matrix, Number, Outcome, Reference, Share};
-pub(crate) use judgement::{above, doubts, of_runs, standing};
+pub(crate) use judgement::{above, doubts, kinds, of_runs, standing};
 pub use measure::{is_complete, measure, plan_of};
 pub use plan::{FORMAT, Factor, Level, Part, Plan, Run, keep, read};
 pub use study::{Chart, Event, Figure, Notify, Order, Scale, Study, Unit};

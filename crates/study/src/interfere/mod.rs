@@ -126,12 +126,16 @@ fn up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Vec<Side>> {
 fn check_programs(plan: &Plan) -> Result<()> {
     let levels = plan.parts.iter().flat_map(|part| &part.factors).flat_map(|factor| &factor.levels);
     let mut jobs = levels.filter_map(|level| Job::named(&level.name));
-    let is_absent = |job: &&Job| job.program().is_some_and(|program| !evenkeel_os::tools::is_there(program));
-    let Some((job, program)) = jobs.find(is_absent).and_then(|job| Some((job.name, job.program()?))) else {
+    jobs.try_for_each(|job| job.program().map_or(Ok(()), |program| check_program(program, "job", job.name)))
+}
+
+/// Errors: it is not installed, and this part of a study needs it.
+pub(crate) fn check_program(program: &str, kind: &str, name: &str) -> Result<()> {
+    if evenkeel_os::tools::is_there(program) {
         return Ok(());
-    };
-    let hint = format!("install it (Debian: apt install {program}), or leave {job} out of --jobs");
-    Err(PublishedError::with_hint(format!("there is no {program}, which the job {job} needs"), hint))
+    }
+    let hint = format!("install it (Debian: apt install {program}), or leave {name} out of {kind}s");
+    Err(PublishedError::with_hint(format!("there is no {program}, which the {kind} {name} needs"), hint))
 }
 
 /// Whether a run has no job at all, and nothing to measure.

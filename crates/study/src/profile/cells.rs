@@ -3,6 +3,7 @@
 use super::figures::estimate;
 use super::pooled::{CellRuns, Times, record};
 use super::{answer, server};
+use crate::harness::kinds;
 use crate::store::format::{
     AttemptRecord, Caveat, CellRecord, CellSummary, CountsRecord, EstimateRecord, PlanFile, RunFile,
     Severity, TimesRecord, UndisturbedRecord, Verdict,
@@ -166,17 +167,11 @@ fn stability(runs: &[&RunFile]) -> Verdict {
 
 /// The runs' caveats, each code once with its first text and how many runs share it.
 fn caveats(runs: &[&RunFile]) -> Vec<Caveat> {
-    let mut found: Vec<(Caveat, usize)> = Vec::new();
-    for caveat in runs.iter().flat_map(|run| &run.caveats) {
-        match found.iter_mut().find(|(known, _)| known.code == caveat.code) {
-            Some((_, count)) => *count += 1,
-            None => found.push((caveat.clone(), 1)),
-        }
-    }
     let several = |(caveat, count): (Caveat, usize)| match runs.len() {
         1 => caveat,
         of => in_runs(caveat, count, of),
     };
+    let found = kinds(runs.iter().map(|run| &run.caveats));
     let mut caveats: Vec<Caveat> = found.into_iter().map(several).collect();
     let again = Caveat::measured_again(&set_aside(runs));
     let over_runs = [Caveat::runs(runs.len() as u64), first_differs(runs), again];

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether fio is there and speaks NBD.
 pub fn check(stop: &Stop) -> Result<()> {
@@ -38,9 +38,4 @@ pub fn start(folder: &Path, uri: &str, plan: &DiskPlan, time: Duration, seed: u6
     ]);
     command.args([format!("--runtime={}ms", time.as_millis()), format!("--randseed={seed}")]);
     Place::host(folder).start(command.current_dir(folder))
-}
-
-/// How long one that has ended may take to say how.
-pub fn ended(client: Started, stop: &Stop) -> Result<()> {
-    client.ended(PATIENCE, stop).map(drop)
 }

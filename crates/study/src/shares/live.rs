@@ -120,7 +120,7 @@ impl Live<'_> {
                 watch.look(place, host.status()?, clock.now().as_secs_f64());
             }
             for over in clients.extract_if(.., |client| !client.runs()) {
-                fio::ended(over, workplace.stop)?;
+                over.ended(fio::PATIENCE, workplace.stop)?;
             }
             let over_s = now_s - self.experiment.duration_s;
             if over_s > 0.0 && (clients.is_empty() || over_s > PATIENCE_S) {
