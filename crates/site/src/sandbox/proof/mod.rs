@@ -45,11 +45,11 @@ pub(super) fn once(
 /// Proves the limits of CPU time and memory in groups that nobody is in yet.
 pub(super) fn prove(groups: &Groups, domain: &Domain, events: Events<'_>) -> Result<(), SandboxError> {
     let inside = Inside { groups, cpus: domain.cpus.as_ref() };
-    if let Some(asked) = &domain.cpus {
-        inside.prove_cpus(asked)?;
-    }
     let of = |domain: &Domain| domain.to_string();
     let cpus = Domain { cpus: domain.cpus.clone(), ..Domain::default() };
+    if let Some(asked) = &domain.cpus {
+        once(&of(&cpus), events, || inside.prove_cpus(asked))?;
+    }
     if let Some(quota) = domain.quota {
         once(&of(&Domain { quota: Some(quota), ..cpus.clone() }), events, || inside.prove_quota(quota))?;
     }
@@ -86,14 +86,14 @@ struct Inside<'a> {
 
 impl Inside<'_> {
     /// A group inside a container or a slice may have other CPUs than were written to it.
-    fn prove_cpus(&self, asked: &CpuSet) -> Result<(), SandboxError> {
+    fn prove_cpus(&self, asked: &CpuSet) -> Result<String, SandboxError> {
         let what = Domain { cpus: Some(asked.clone()), ..Domain::default() }.to_string();
         let sleeper = self.start(&["/bin/sleep", "60"], None).map_err(untried(&what))?;
         let found: CpuSet = Affinity::of_process(sleeper.0.id()).iter().flat_map(Affinity::cpus).collect();
-        if found == *asked {
-            return Ok(());
+        match found == *asked {
+            true => Ok(format!("a process inside runs on CPU {found}")),
+            false => Err(refused(&what, format!("a process inside runs on CPU {found}"))),
         }
-        Err(refused(&what, format!("a process in its group runs on CPU {found}")))
     }
 
     fn start(&self, words: &[impl AsRef<OsStr>], cpus: Option<&CpuSet>) -> io::Result<Owned> {
