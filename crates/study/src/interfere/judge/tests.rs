@@ -107,6 +107,9 @@ fn both_that_wait_for_the_disk_are_told_apart_from_those_that_wait_for_nothing_t
     };
     assert!(why(2.0).contains(": both wait for the disk ("));
     assert!(why(1.0).contains(": cause not found ("));
+    runs.iter_mut().for_each(|run| _ = run.figures.remove("waiting@b"));
+    let unseen = &judge(&plan, &setting(), &runs).sentences[0].1;
+    assert!(unseen.contains(": cause not known, since CPU and disk of b were not seen"), "{unseen}");
 }
 
 #[test]
@@ -153,6 +156,11 @@ fn a_pair_without_a_rate_leaves_the_others_as_they_are() {
     let stalled =
         "a's select did not finish beside b's write in 1 of 1 run. 1 of 2 pairs interferes. Worst: a's s";
     assert!(texts(&(plan.clone(), runs.clone())).0.starts_with(stalled));
+    let mut failed = runs.clone();
+    failed.iter_mut().for_each(|run| run.set("errors@a", 9.0));
+    assert!(
+        texts(&(plan.clone(), failed)).0.starts_with("a's select failed or did not finish beside b's write")
+    );
     runs.iter_mut().filter(|run| run.levels[0] == "select").for_each(|run| run.set("rate@a", 0.0));
     let (headline, _) = texts(&(plan, runs));
     assert!(
