@@ -17,7 +17,7 @@ pub use mean::{BATCHES, BatchMeans, ErrorBar, Estimate, Sample};
 pub use ratio::{Ratio, deviations_ratio, difference, fisher_quantile, paired_ratio, unpaired_ratio};
 pub use special::{chi_square_quantile, chi_square_tail, normal_quantile, normal_tail, standard_error_bound};
 pub(crate) use special::{halved, halved_to};
-pub use spectrum::{Spectrum, SpectrumCounter, merged, percentile};
+pub use spectrum::{Spectrum, SpectrumCounter};
 pub use student::{student_quantile, student_tail};
 
 /// Confidence of all intervals, unless a function says otherwise.

@@ -20,6 +20,18 @@ pub fn student_tail(t: f64, degrees: f64) -> f64 {
     if t >= 0.0 { beyond } else { 1.0 - beyond }
 }
 
+/// Probability that the ratio of two variances with `above` and `below` degrees of freedom, both of the same truth, exceeds `ratio`:
+/// `I_x(below / 2, above / 2)` with `x = below / (below + above ratio)` (Abramowitz and Stegun 26.6.2).
+/// Not a number where a degree or the ratio is none.
+pub(super) fn f_tail(ratio: f64, above: f64, below: f64) -> f64 {
+    let odds = above * ratio / below;
+    if odds.is_nan() {
+        f64::NAN
+    } else {
+        beta_i(below / 2.0, above / 2.0, 1.0 / (1.0 + odds), 1.0 / (1.0 + 1.0 / odds))
+    }
+}
+
 /// The value `t` that a t variable with `degrees` of freedom, whole or not, stays below with probability
 /// `p`.
 ///
@@ -111,6 +123,17 @@ mod tests {
             assert!((student_quantile(0.975, degrees) - 1.959_963_984_54).abs() < 1e-7);
             assert!((student_tail(1.959_963_984_54, degrees) - 0.025).abs() < 1e-8);
         }
+    }
+
+    #[test]
+    fn variance_ratios_agree_with_the_published_table() {
+        for (ratio, above, below, expected) in
+            [(6.94427, 2.0, 4.0, 0.05), (3.32583, 5.0, 10.0, 0.05), (6.92661, 2.0, 12.0, 0.01)]
+        {
+            assert!((f_tail(ratio, above, below) - expected).abs() < 1e-6);
+        }
+        assert_eq!((f_tail(f64::INFINITY, 2.0, 4.0), f_tail(0.0, 2.0, 4.0)), (0.0, 1.0));
+        assert!(f_tail(f64::NAN, 2.0, 4.0).is_nan());
     }
 
     proptest! {

@@ -36,7 +36,8 @@ impl Fields {
     pub fn required<T: FromToml>(&mut self, key: &'static str) -> Result<T> {
         self.optional(key)?.ok_or_else(|| {
             let mistaken = self.table.keys().find(|there| !similar(there, [key]).is_empty());
-            let hint = mistaken.map_or(String::new(), |there| format!(" (is `{there}` meant to be it?)"));
+            let hint =
+                mistaken.map_or(String::new(), |there| format!(" (is `{there}` a misspelling of it?)"));
             anyhow!("{}: `{key}` is missing{hint}; set it to {}", self.entry, T::KIND)
         })
     }
@@ -165,7 +166,7 @@ pub fn file_bytes(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The text of a file.
-/// Errors: as [`file_bytes`]; or it is no text, and then the first byte that is none is named.
+/// Errors: as [`file_bytes`]; or it is not UTF-8, and then the first byte that is not is named.
 pub fn file_text(path: &Path) -> io::Result<String> {
     let no_text = |error: std::string::FromUtf8Error| {
         let at = error.utf8_error().valid_up_to();

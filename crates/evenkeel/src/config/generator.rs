@@ -132,7 +132,7 @@ mod tests {
         for (toml, words) in [
             ("5", "must name a generator, for example"),
             ("{ unifrom = { min = 1, max = 2 } }", "unknown generator `unifrom`, did you mean `uniform`?"),
-            ("{ uniform = { min = 1, mx = 2 } }", "`max` is missing (is `mx` meant to be it?)"),
+            ("{ uniform = { min = 1, mx = 2 } }", "`max` is missing (is `mx` a misspelling of it?)"),
             ("{ uniform = { min = 1, max = 2.5 } }", "`max` must be a whole number"),
             ("{ uniform = { min = 1, max = 2, step = 1 } }", "unknown key `step`, known are `min`, `max`"),
             ("{ string = { min = -1, max = 2 } }", "`min` must be a whole number from 0 up, not -1"),

@@ -306,7 +306,7 @@ mod tests {
             assert!(error.contains(words), "{error}");
         };
         refused("name = 'a'", "`factor` is missing");
-        refused("nmae = 'a'\n", "is `nmae` meant to be it?");
+        refused("nmae = 'a'\n", "is `nmae` a misspelling of it?");
         refused(
             "name = 'a'\n[[factor]]\nname = 'f'\n[[factor.level]]\nname = 'x'\n",
             "fewer than two levels change nothing",

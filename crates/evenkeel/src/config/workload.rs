@@ -103,7 +103,10 @@ mod tests {
         const NAMED: &str = "name = \"w\"\n[[statement]]\nname = \"s\"\n";
         for (text, words) in [
             ("name = ", "my.toml: TOML parse error at line 1"),
-            ("nmae = \"w\"", "workload: `name` is missing (is `nmae` meant to be it?); set it to a text"),
+            (
+                "nmae = \"w\"",
+                "workload: `name` is missing (is `nmae` a misspelling of it?); set it to a text",
+            ),
             ("name = \"w\"\n[[statement]]\nsql = \"x\"", "statement 1: `name` is missing"),
             (NAMED, "statement `s`: `sql` is missing"),
             (&format!("{NAMED}sql = \"Begin\""), "statement `s`: it is transaction control"),
@@ -118,7 +121,7 @@ mod tests {
             ),
             (
                 &format!("{NAMED}sql = \"x\"\n[[transaction]]\nname = \"t\"\nstatement = [\"s\"]"),
-                "transaction `t`: `statements` is missing (is `statement` meant to be it?)",
+                "transaction `t`: `statements` is missing (is `statement` a misspelling of it?)",
             ),
         ] {
             let error = parse("my.toml", text).unwrap_err().to_string();

@@ -70,7 +70,7 @@ pub struct Args {
     /// Measured time of a run; at low rates longer, for 130 requests [default: 10s; near saturation up to 40s with --rate, or --until alone]
     #[arg(long, short, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Load before measuring begins; it begins with few requests, so that a cold cache builds no backlog
+    /// Load before measuring begins; it starts with few requests, so that a cold cache builds no queue
     #[arg(long, value_name = "TIME", default_value = "3s")]
     pub warm_up: String,
     /// Age at which a request is given up; it then counts with the age it reached

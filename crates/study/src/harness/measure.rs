@@ -36,7 +36,7 @@ pub fn plan_of(folder: &StudyFolder) -> Result<Plan, StoreError> {
     let plan: Plan = folder.read("plan.json")?;
     let unread = |text: String| StoreError::Unread { path: folder.path().join("plan.json"), text };
     if let Some(part) = plan.parts.iter().find(|part| !part.is_named_well()) {
-        let text = format!("part {:?} or a level of it has a name that no folder can have", part.name);
+        let text = format!("part {:?} or a level of it has a name that no folder may have", part.name);
         return Err(unread(text));
     }
     // Combinations are made of a part without repeats too.

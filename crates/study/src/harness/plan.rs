@@ -261,7 +261,7 @@ pub fn read(folder: &StudyFolder) -> Result<Vec<Run>, StoreError> {
     for (path, mut run) in folder.runs_named::<Run>()? {
         let name = attempt_name(&Run::name(&run.part, &run.levels, run.repeat), run.attempt);
         if path.file_name().is_none_or(|own| own.to_string_lossy() != name) {
-            let text = format!("it is of the run {name}, which is not the name of its folder");
+            let text = format!("it belongs to run {name}, but its folder has another name");
             return Err(StoreError::Unread { path: path.join("run.json"), text });
         }
         let series = path.join("series.csv");

@@ -1,17 +1,20 @@
 //! What the runs come to: slowdowns with their intervals, which of them are named, and why they are.
 
+mod matrices;
+
 use super::jobs::{ALONE, CLONE, Job};
 use super::setting::{PAIR, PART, Setting};
 use crate::format::{counted, significant};
-use crate::harness::{Cell, Judgement, Mark, Matrix, Number, Part, Plan, Run, cells, doubts, of_runs};
-use evenkeel_core::statistics::{Compared, Estimate, Ratio, first_over_others, holm};
+use crate::harness::{Cell, Judgement, Part, Plan, Run, cells, doubts, of_runs};
+use evenkeel_core::statistics::{Compared, Ratio, first_over_others, holm};
+use matrices::{slower, together};
 
 /// A slowdown below this is nobody's trouble, however sure.
 pub const NAMED_FROM: f64 = 1.1;
 /// So many are said in words, the worst first.
 const NAMES_MAX: usize = 8;
 /// Of all slowdowns of a study together, how probable a false one is.
-const ALPHA: f64 = 0.05;
+const ALPHA: f64 = 0.01;
 /// A domain waits for CPU where its threads together wait so long in a second, and so much longer than alone.
 const WAITS_FROM: f64 = 0.1;
 const WAITS_MORE: f64 = 0.05;
@@ -53,7 +56,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     Judgement {
         headline: headline(&stalls, &named, &found),
         rule: format!(
-            "A slowdown is named where it is {NAMED_FROM} or more and certain: of studies in which nobody slows anybody, at most one in 20 names any of {}.{}",
+            "A slowdown is named where it is {NAMED_FROM} or more and certain: of studies in which nobody slows anybody, at most one in 100 names any of {}.{}",
             counted(found.len(), "pair"),
             if clones {
                 " A clone is made outside the limits of its domain, and its CPU time is not counted."
@@ -354,69 +357,6 @@ fn losses(runs: &[Run]) -> String {
         counted(errors as usize, "error"),
         counted(faults as usize, "fault of a table")
     )
-}
-
-/// How much slower the jobs of a domain are beside those of the others.
-fn slower(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matrix {
-    let place = |levels: &[String]| {
-        let one = found.iter().find(|one| one.domain == domain && one.beside.levels == levels)?;
-        let number = Number::of("slowdown", Some(&one.compared.ratio)).pop()?;
-        Some(Mark { number, is_strong: one.is_named })
-    };
-    Matrix {
-        title: format!("times slower in {}", part.factors[domain].name),
-        words: "Rows are victims, columns their neighbours, with 95 % intervals. The darker the slower; a frame marks what is named.",
-        fine: Some(1.0),
-        ..matrix(part, domain, |_| true, place)
-    }
-}
-
-/// What the first domain's jobs and their neighbours do together, of what each does alone.
-fn together(part: &Part, cells: &[Cell<'_>]) -> Matrix {
-    let find = |levels: &[String]| cells.iter().find(|cell| cell.part.name == PART && cell.levels == levels);
-    let share = |cell: &Cell<'_>, domain: usize, repeat| {
-        let mut alone = vec![ALONE.to_owned(); cell.levels.len()];
-        alone[domain].clone_from(&cell.levels[domain]);
-        Some(rate(cell, domain, repeat)? / rate(find(&alone)?, domain, repeat).filter(|rate| *rate > 0.0)?)
-    };
-    let place = |levels: &[String]| {
-        let (cell, at_work) = (find(levels)?, |domain: &usize| levels[*domain] != ALONE);
-        let all = || (0..levels.len()).filter(at_work);
-        let sum = |repeat| all().map(|domain| share(cell, domain, repeat)).sum::<Option<f64>>();
-        let sums: Vec<f64> = (1..=part.repeats).filter_map(sum).collect();
-        Some(Mark { number: Number::mean("together", &Estimate::of(&sums)?), is_strong: false })
-    };
-    Matrix {
-        title: "together, of what each does alone".to_owned(),
-        words: "As many as there are jobs where none minds the others, 1 where they take turns.",
-        ..matrix(part, 0, |job| Job::named(job).is_none_or(Job::is_busy), place)
-    }
-}
-
-/// A row for each job of a domain that does something, a column for what there is in the others, where that is to be shown.
-fn matrix(
-    part: &Part,
-    domain: usize,
-    is_shown: impl Fn(&str) -> bool,
-    place: impl Fn(&[String]) -> Option<Mark>,
-) -> Matrix {
-    let mut columns = part.combinations();
-    columns.retain(|levels| levels[domain] == ALONE && levels.iter().all(|level| is_shown(level)));
-    columns.remove(0);
-    let row = |job: &str| {
-        let at = |levels: &Vec<String>| {
-            let mut levels = levels.clone();
-            levels[domain] = job.to_owned();
-            place(&levels)
-        };
-        (format!("{}'s {job}", part.factors[domain].name), columns.iter().map(at).collect())
-    };
-    Matrix {
-        part: PART.to_owned(),
-        rows: if columns.is_empty() { Vec::new() } else { victims(part, domain).map(row).collect() },
-        columns: columns.iter().map(|levels| neighbours(part, levels, domain)).collect(),
-        ..Matrix::default()
-    }
 }
 
 #[cfg(test)]

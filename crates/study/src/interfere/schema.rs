@@ -46,8 +46,14 @@ impl Schema {
             let hint = "--scratch names a schema that is made and dropped: name one that does not exist";
             return Err(PublishedError::with_hint(what, hint));
         }
-        for sql in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
-            let made = schema.control.exec(&format!("{sql} {}", quoted(name)));
+        // Its first table marks it as ours, should this process be killed before the jobs have theirs.
+        let (name_of, mark) = (quoted(name), format!("(made_by INT PRIMARY KEY) COMMENT = '{COMMENT}'"));
+        for sql in [
+            format!("DROP DATABASE IF EXISTS {name_of}"),
+            format!("CREATE DATABASE {name_of}"),
+            format!("CREATE TABLE {name_of}.interfere {mark}"),
+        ] {
+            let made = schema.control.exec(&sql);
             made.doing(|| format!("making the schema {name}; the account needs all privileges on it"))?;
         }
         schema.is_ours = true;

@@ -139,7 +139,7 @@ pub(super) fn unread(path: &Path, text: &str) -> StoreError {
 
 /// All of a file of lines; one whose last line has no end is cut short.
 pub(super) fn text(path: &Path) -> Result<String, StoreError> {
-    let text = String::from_utf8(read(path)?).map_err(|_| unread(path, "it is no text"))?;
+    let text = String::from_utf8(read(path)?).map_err(|_| unread(path, "it is not UTF-8 text"))?;
     if text.is_empty() || text.ends_with('\n') { Ok(text) } else { Err(unread(path, "it is cut short")) }
 }
 

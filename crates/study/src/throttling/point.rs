@@ -68,7 +68,7 @@ impl Bench<'_> {
         let _ = own.map(|own| Affinity::of(&own).apply());
         let guard = guard?;
         let address = guard.address().parse::<Address>();
-        let address = address.map_err(|_| PublishedError::wrong("the guard's address is none"))?;
+        let address = address.map_err(|_| PublishedError::wrong("the guard named no valid address"))?;
         Ok(Front { guard: Some(guard), target: Target { address, ..server } })
     }
 

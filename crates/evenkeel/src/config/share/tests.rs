@@ -33,7 +33,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_name_that_its_key_has_in_the_fil
     let more = |text: &str| format!("{SHORT}share = 1\n{text}");
     let wrong = ":7: window: `initial_window` must be above 0 and at most `max_window`; they are";
     for (text, expected) in [
-        (SHORT.replace("backing", "baking"), "is `baking` meant to be it?"),
+        (SHORT.replace("backing", "baking"), "is `baking` a misspelling of it?"),
         (format!("{SHORT}share = 0"), "`share` must be between"),
         (more("[[disk]]\nname = 'log'\nbacking = 'x'\nshare = 0"), ": disk `log`: `share` must be between"),
         (format!("{SHORT}[[disk]]\nname = 'data'\nbacking = 'x'"), "two disks are called `data`"),

@@ -27,37 +27,18 @@ pub enum ArrayError {
     File { path: String, source: io::Error },
     #[error("{0} is not a simulated array of this version")]
     Format(String),
-    #[error("{0} exists and is not a simulated array of this version: it is not replaced")]
-    Other(String),
     #[error("simulated array: {0}")]
     Plan(&'static str),
 }
 
-/// Makes the file of an array. An array that is there is replaced, and who uses it goes on with the old one; so is a file
-/// without a byte, and nothing else is.
+/// Makes the file of an array in place of what is there; who uses an array that was there goes on with it.
 pub fn create(path: &Path, plan: &ArrayPlan) -> Result<(), ArrayError> {
     check(plan)?;
-    spare(path)?;
     let file = |source| ArrayError::File { path: path.display().to_string(), source };
     let mut words = header(plan);
     words.resize(OWED + 1 + plan.spindles, 0);
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     replace(path, &bytes).map_err(file)
-}
-
-/// Only what is an array itself, or nothing, may be replaced: not what a link leads to, nor an array of another version.
-fn spare(path: &Path) -> Result<(), ArrayError> {
-    let file = |source| ArrayError::File { path: path.display().to_string(), source };
-    let found = match std::fs::symlink_metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(file(error)),
-    };
-    let is_array = || open(path).is_ok();
-    if found.is_file() && (found.len() == 0 || is_array()) {
-        return Ok(());
-    }
-    Err(ArrayError::Other(path.display().to_string()))
 }
 
 /// What the array of a file is like, and its calendar.
@@ -204,23 +185,6 @@ mod tests {
         assert!(matches!(open(&folder.path().join("none")), Err(ArrayError::File { .. })));
         assert!(matches!(create(&path, &ArrayPlan { spindles: 0, ..PLAN }), Err(ArrayError::Plan(_))));
         assert!(matches!(create(&path, &ArrayPlan { mean_s: f64::NAN, ..PLAN }), Err(ArrayError::Plan(_))));
-    }
-
-    #[test]
-    fn nothing_is_replaced_that_is_no_array() {
-        let folder = tempfile::tempdir().unwrap();
-        let (precious, link, empty) =
-            (folder.path().join("precious"), folder.path().join("link"), folder.path().join("empty"));
-        std::fs::write(&precious, b"ten years of work").unwrap();
-        std::os::unix::fs::symlink(&precious, &link).unwrap();
-        for path in [&precious, &link, &folder.path().to_owned()] {
-            assert!(matches!(create(path, &PLAN), Err(ArrayError::Other(_))), "{path:?}");
-        }
-        assert_eq!(std::fs::read(&precious).unwrap(), b"ten years of work");
-        std::fs::write(&empty, b"").unwrap();
-        create(&empty, &PLAN).unwrap();
-        create(&empty, &ArrayPlan { spindles: 3, ..PLAN }).unwrap();
-        assert_eq!(open(&empty).unwrap().0.spindles, 3, "an array is replaced");
     }
 
     #[test]

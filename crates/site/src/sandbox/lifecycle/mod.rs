@@ -259,11 +259,11 @@ impl Sandbox {
         }
         adjustments(&self.log.text()).for_each(|line| events(SandboxEvent::Note(line)));
         let _ = std::fs::remove_file(self.paths.init_sql());
+        self.hold_disk(self.record.domain.disk)?;
         if self.lifetime == Lifetime::Detached {
             self.outlives = true;
             self.janitor.take().into_iter().for_each(Survivor::dismiss);
         }
-        self.hold_disk(self.record.domain.disk)?;
         events(SandboxEvent::Ready { pid: id.pid, port: self.record.port });
         Ok(())
     }

@@ -60,7 +60,7 @@ impl Proof {
     }
 
     fn write(folder: &Path) -> io::Result<Self> {
-        let proof = Self { path: folder.join(format!("disk-{}.probe", std::process::id())) };
+        let proof = Self { path: folder.join("disk.probe") };
         let mut file = File::create(&proof.path)?;
         // No disk that packs or shares what is alike may make the reads cheap.
         let mut random = Random::new(Seed(FILE_BYTES));

@@ -91,8 +91,8 @@ impl Inside<'_> {
         let sleeper = self.start(&["/bin/sleep", "60"], None).map_err(untried(&what))?;
         let found: CpuSet = Affinity::of_process(sleeper.0.id()).iter().flat_map(Affinity::cpus).collect();
         match found == *asked {
-            true => Ok(format!("a process inside runs on CPU {found}")),
-            false => Err(refused(&what, format!("a process inside runs on CPU {found}"))),
+            true => Ok(format!("a process inside may run on CPU {found}")),
+            false => Err(refused(&what, format!("a process inside may run on CPU {found}"))),
         }
     }
 
