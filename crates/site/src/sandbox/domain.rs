@@ -125,8 +125,8 @@ impl Domain {
         wanted.into_iter().filter_map(|(name, is_wanted)| is_wanted.then_some(name)).collect()
     }
 
-    /// Refuses a part that this machine cannot have.
-    pub(super) fn check(&self) -> Result<(), SandboxError> {
+    /// Refuses CPUs, a quota or memory that this machine cannot have.
+    pub fn check(&self) -> Result<(), SandboxError> {
         let (online, none) = (CpuOf::Host.cpus().unwrap_or_default(), Self::default);
         let is_there = |cpu| online.is_empty() || online.contains(cpu);
         if self.cpus.as_ref().is_some_and(|cpus| !cpus.iter().all(is_there)) {

@@ -6,12 +6,14 @@
 
 pub mod jobs;
 mod judge;
+mod matrices;
 mod pair;
 mod process;
 pub mod remedy;
 mod schema;
 mod setting;
 mod side;
+mod slowdown;
 pub mod tables;
 mod watch;
 
@@ -56,8 +58,11 @@ impl Bed for Beside {
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
         check_programs(&at.plan)?;
-        if at.setting.domains.iter().any(|site| matches!(site, Site::Private(_))) {
-            at.setting.place.check_server()?;
+        for site in &at.setting.domains {
+            if let Site::Private(domain) = site {
+                domain.check()?;
+                at.setting.place.check_server()?;
+            }
         }
         Ok(Self { sides: Some(up(at, tell)?), trial: None, refused: None })
     }
@@ -92,8 +97,8 @@ impl Bed for Beside {
 
     fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
         if let Some(trial) = self.trial.as_ref().filter(|_| remedy::is_remedy(order.part)) {
-            let run = match &self.sides {
-                Some(sides) => pair::side_by_side(at, sides, &trial.jobs.map(Some), order)?,
+            let run = match self.sides.as_ref().zip(trial.at(order.levels)) {
+                Some((sides, jobs)) => pair::side_by_side(at, sides, &jobs, order)?,
                 None => Some(Run::default()),
             };
             return Ok(run.map(|mut run| {

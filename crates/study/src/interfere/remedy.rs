@@ -1,9 +1,10 @@
 //! What removes a slowdown, and what that costs the neighbour: remedies are tried one after the other until one is enough, those
 //! first that cost the neighbour least. Each has a part of its own, with servers that were put up in the changed domains.
 
-use super::jobs::Job;
-use super::judge::{NAMED_FROM, Trouble, troubles, within};
+use super::jobs::{ALONE, Job};
+use super::judge::{Trouble, troubles};
 use super::setting::{PAIR, PART, Setting, Site};
+use super::slowdown::{NAMED_FROM, within};
 use crate::format::counted;
 use crate::harness::{Factor, Judgement, Mark, Matrix, Number, Part, Plan, Run};
 use evenkeel_core::statistics::{Estimate, Ratio, unpaired_ratio};
@@ -34,7 +35,7 @@ const DISK_IOPS: u64 = 50;
 /// Parts for as many remedies as there may be; which those are, the runs of the pairs say.
 pub fn parts(repeats: u32) -> Vec<Part> {
     let part = |slot, step| {
-        let factor = Factor::named(NEIGHBOUR, [(BESIDE, "")]);
+        let factor = Factor::named(NEIGHBOUR, [(BESIDE, ""), (ALONE, "")]);
         let about = "A victim beside its neighbour, in domains with a remedy.";
         // Without a title: what it comes to is said with the pairs.
         Part::new(&name(slot, step), "", about, vec![factor], repeats)
@@ -60,9 +61,11 @@ pub fn is_remedy(part: &Part) -> bool {
 /// A remedy that is tried.
 pub struct Trial {
     pub domains: [Domain; 2],
-    pub jobs: [&'static Job; 2],
+    jobs: [&'static Job; 2],
     /// What is changed.
     pub words: String,
+    /// Place of the victim's domain, and whether it has the CPUs that it had.
+    victim: (usize, bool),
 }
 
 impl Trial {
@@ -78,9 +81,22 @@ impl Trial {
         let domains = at_hand(&trouble, &before, &machine).into_iter().nth(step)?;
         Some(Self {
             words: changes(&before, &domains),
+            victim: (*victim, before[*victim].cpus == domains[*victim].cpus),
             domains,
             jobs: if *victim == 0 { [own, other] } else { [other, own] },
         })
+    }
+
+    /// What runs at a level. The victim alone is measured again, by turns: another server of the same kind may be some 10 % faster.
+    /// `None` where that would say nothing of the victim without the remedy.
+    pub fn at(&self, levels: &[String]) -> Option<[Option<&'static Job>; 2]> {
+        let (victim, has_its_cpus) = self.victim;
+        let mut jobs = self.jobs.map(Some);
+        if levels.iter().any(|level| level == ALONE) {
+            jobs[1 - victim] = None;
+            return has_its_cpus.then_some(jobs);
+        }
+        Some(jobs)
     }
 
     /// A run says which remedy it had, and why it could not have it.
@@ -172,7 +188,7 @@ fn changes(before: &[Domain; 2], after: &[Domain; 2]) -> String {
 struct Outcome {
     remedy: String,
     refused: Option<String>,
-    /// Of the victim, against what it did alone without the remedy: one that halves it is no cure.
+    /// Of the victim, against what it does alone with the CPUs that it had: a remedy that halves it is no cure.
     slowdown: Option<Ratio>,
     /// What the neighbour does with it beside the victim, of what it did there without.
     cost: Option<Ratio>,
@@ -186,17 +202,22 @@ impl Outcome {
     fn of(trouble: &Trouble, part: &str, runs: &[Run]) -> Option<Self> {
         let own: Vec<&Run> = runs.iter().filter(|run| run.part == part).collect();
         let note = |name: &str| own.iter().find_map(|run| run.notes.get(name).cloned());
-        let rates = |place: usize| -> Vec<f64> {
-            own.iter().filter_map(|run| run.figure(&format!("rate@{}", PAIR[place]))).collect()
+        let rates = |level: &str, place: usize| -> Vec<f64> {
+            let at = own.iter().filter(|run| run.levels.iter().any(|own| own == level));
+            at.filter_map(|run| run.figure(&format!("rate@{}", PAIR[place]))).collect()
         };
         let victim = trouble.victim.0;
-        let slowdown = unpaired_ratio(&trouble.alone_rates, &rates(victim));
+        let mut alone = rates(ALONE, victim);
+        if alone.is_empty() {
+            alone.clone_from(&trouble.alone_rates);
+        }
+        let slowdown = unpaired_ratio(&alone, &rates(BESIDE, victim));
         let most = slowdown.and_then(|ratio| ratio.interval).map(|(_, high)| high);
         Some(Self {
             remedy: note(REMEDY)?,
             refused: note(REFUSED),
             slowdown,
-            cost: cost(&rates(1 - victim), &trouble.neighbour_rates),
+            cost: cost(&rates(BESIDE, 1 - victim), &trouble.neighbour_rates),
             is_removed: most.is_some_and(|most| most < NAMED_FROM),
             is_reduced: most.is_some_and(|most| most < trouble.least),
         })
@@ -273,7 +294,7 @@ pub fn said(mut said: Judgement, plan: &Plan, runs: &[Run]) -> Judgement {
     said.matrices.extend((!rows.is_empty()).then(|| Matrix {
         part: PART.to_owned(),
         title: "with a remedy".to_owned(),
-        words: "Each was tried in domains of its own. Slower than alone without it. A frame marks what removed a slowdown: surely below 1.1.",
+        words: "Each was tried in domains of its own. Slower than the victim is alone, with the CPUs that it had. A frame marks what removed a slowdown: surely below 1.1.",
         fine: Some(1.0),
         columns: vec!["times slower".to_owned(), "the neighbour's work".to_owned()],
         rows,

@@ -228,7 +228,7 @@ impl StudyError {
             Self::Store(error) => error.hint()?.into(),
             Self::Elsewhere(error) => error.hint()?.into(),
             Self::Load(error) if error.is_disk_full() => {
-                "free some space and continue with `--resume`, finished runs are kept".into()
+                "free some space and continue with `--resume`".into()
             }
             Self::Load(error) => error.hint()?.into(),
             Self::Search { .. } => {

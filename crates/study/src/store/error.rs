@@ -110,9 +110,7 @@ impl StoreError {
                 "name a folder in which you may create others, by --output or --home"
             }
             Self::Io { path, source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull => {
-                    "free some space; finished runs are kept, continue with `--resume`"
-                }
+                io::ErrorKind::StorageFull => "free some space, then continue with `--resume`",
                 io::ErrorKind::NotFound => return of_file(path),
                 io::ErrorKind::PermissionDenied => {
                     "studies are closed to other users; list them as the user who measured"

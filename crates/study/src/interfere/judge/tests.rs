@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::interfere::NAME;
-use crate::interfere::jobs::JOBS;
+use crate::interfere::jobs::{ALONE, JOBS, Job};
 use crate::interfere::{Site, parts};
 use evenkeel_core::random::{Random, Seed};
 

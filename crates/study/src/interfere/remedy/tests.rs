@@ -1,7 +1,6 @@
 //! Remedies for slowdowns that were planted.
 
 use super::*;
-use crate::interfere::jobs::ALONE;
 use crate::interfere::{judge, parts as pairs};
 use evenkeel_core::random::{Random, Seed};
 
@@ -81,7 +80,7 @@ fn made(remedies: &[(&str, f64, f64)]) -> (Plan, Vec<Run>) {
         for (levels, repeat) in part.order(1) {
             let mut run = Run { part: part.name.clone(), levels: levels.clone(), repeat, ..Run::default() };
             let beside = levels.last().is_some_and(|level| level != ALONE);
-            if levels[0] != ALONE {
+            if levels[0] != ALONE || part.name != PART {
                 run.set("rate@a", noisy(if beside { 100.0 / slower } else { 100.0 }));
             }
             if beside {
@@ -123,7 +122,11 @@ fn remedies_are_tried_until_one_has_removed_the_slowdown_and_the_answer_says_wha
         "{said:?}"
     );
     let (plan, mut runs) = made(&[("remedy-1-1", 1.4, 1.0), ("remedy-1-2", 1.0, 1.0)]);
-    runs.iter_mut().rev().take(1).for_each(|run| run.set("rate@a", 20.0));
+    runs.iter_mut()
+        .rev()
+        .filter(|run| run.levels == [BESIDE])
+        .take(1)
+        .for_each(|run| run.set("rate@a", 20.0));
     let wide = sentences(&(plan, runs));
     assert!(wide[1].contains(": reduced;") && wide[2].contains(": not certain;"), "{wide:?}");
     assert!(

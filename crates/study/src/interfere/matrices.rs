@@ -1,13 +1,13 @@
 //! Matrices: a row for each job of a domain, a column for what the others do.
 
-use super::super::jobs::{ALONE, Job};
-use super::super::setting::PART;
-use super::{Slowdown, neighbours, rate, victims};
+use super::jobs::{ALONE, Job};
+use super::setting::PART;
+use super::slowdown::{Slowdown, neighbours, rate, victims};
 use crate::harness::{Cell, Mark, Matrix, Number, Part};
 use evenkeel_core::statistics::Estimate;
 
 /// How much slower the jobs of a domain are beside those of the others.
-pub(super) fn slower(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matrix {
+pub fn slower(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matrix {
     let place = |levels: &[String]| {
         let one = found.iter().find(|one| one.domain == domain && one.beside.levels == levels)?;
         let number = Number::of("slowdown", Some(&one.compared.ratio)).pop()?;
@@ -22,7 +22,7 @@ pub(super) fn slower(part: &Part, domain: usize, found: &[Slowdown<'_>]) -> Matr
 }
 
 /// What the first domain's jobs and their neighbours do together, of what each does alone.
-pub(super) fn together(part: &Part, cells: &[Cell<'_>]) -> Matrix {
+pub fn together(part: &Part, cells: &[Cell<'_>]) -> Matrix {
     let find = |levels: &[String]| cells.iter().find(|cell| cell.part.name == PART && cell.levels == levels);
     let share = |cell: &Cell<'_>, domain: usize, repeat| {
         let mut alone = vec![ALONE.to_owned(); cell.levels.len()];
