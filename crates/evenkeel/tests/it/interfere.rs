@@ -117,7 +117,7 @@ fn a_server_of_the_users_has_a_schema_while_jobs_run_and_none_afterwards_and_wha
     server.sql("DROP DATABASE scratch");
     let study = unread(home.path(), &words(&line));
     eventually("a table of ours", || {
-        server.sql("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'scratch'") == "3"
+        server.sql("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'scratch'") != "0"
     });
     kill(study);
     await_no_server(home.path());
