@@ -96,9 +96,9 @@ fn side(session: &Session, args: &Args, name: &str) -> Result<(Side, bool)> {
     let path = stored::path(session, args.output.as_ref(), name)?;
     if let Some(kind) = published_kind(&path)? {
         return Err(anyhow!(
-            "{name} is the published study of {kind}, and `compare` takes profiles and studies of files"
+            "{name} is a study of {kind}, and `compare` takes profiles and studies of files"
         ))
-        .hint(format!("`evenkeel runs {name}` shows what it found, beside the publication's figures"));
+        .hint(format!("`evenkeel runs {name}` shows what it found"));
     }
     let folder = StudyFolder::open(&path)?;
     Ok((Side::read(&folder)?, stored::tell_damage(&folder)?))

@@ -265,7 +265,7 @@ fn apart(one: &[(f64, f64)], other: &[(f64, f64)]) -> Option<f64> {
 fn read(session: &Session, args: &Args, name: &str) -> Result<(PlanFile, Vec<RunFile>, bool)> {
     let path = stored::path(session, args.output.as_ref(), name)?;
     if let Some(kind) = published_kind(&path)? {
-        return Err(anyhow!("{name} is the published study of {kind}, and `size` takes profiles"))
+        return Err(anyhow!("{name} is a study of {kind}, and `size` takes profiles"))
             .hint("name a profile; `evenkeel runs` lists all studies");
     }
     let folder = StudyFolder::open(&path)?;

@@ -1,5 +1,6 @@
 //! Published studies: begun, gone on with and shown, whatever they are of.
 
+use super::goes_on;
 use super::program::ThisProgram;
 use super::stored::tell_complete;
 use crate::console::{Session, look, mode};
@@ -129,6 +130,9 @@ fn finish(
         if !session.quiet {
             out::line(format!("\nreport: {}", written.report.display()))?;
         }
+    }
+    if let (false, Some(command)) = (finished, goes_on::command(folder.path())) {
+        out::tell(&format!("stopped; continue with `{command}`\n"));
     }
     Ok(if finished { ExitCode::SUCCESS } else { signals::exit_code() })
 }

@@ -58,7 +58,7 @@ impl Answered {
     pub fn meets(&self, asked: &Asked<'_>, server: &Server) -> bool {
         let limit = asked.objective.map_or(f64::MAX, |(_, seconds)| seconds);
         let figure = asked.objective.map_or(Statistic::Mean, |(figure, _)| figure);
-        self.needed.each.of(figure).high <= limit && self.needed.each.rate <= ALIKE * server.most()
+        self.needed.each.of(figure).high <= limit && self.needed.each.rate <= ALIKE * surely(server)
     }
 
     /// What that says of servers that were not chosen for the objective.
@@ -72,11 +72,16 @@ impl Answered {
             }
             true => format!(
                 "{what}: met if it carries that much; it surely carries {}",
-                format::rate(server.most())
+                format::rate(surely(server))
             ),
             false => format!("{what}: probably missed"),
         })
     }
+}
+
+/// What a server carries, also where the profile saw no end.
+fn surely(server: &Server) -> f64 {
+    if server.most().is_finite() { server.most() } else { server.certain() }
 }
 
 /// The answer first, then what it is made of.

@@ -241,6 +241,11 @@ fn one_rate_is_enough_for_a_wide_answer_and_none_is_refused_with_the_command_tha
     assert!(code == Some(1) && text.contains("one settled rate"), "{text}");
     assert!(text.contains("the server may not carry this rate"), "{text}");
     let home = tempfile::tempdir().expect("a temporary directory");
+    profiled(home.path(), &[0.2, 0.4, 0.6]);
+    let beyond = ["size", "last", "--rate", "165", "--servers", "1", "--objective", "mean=1s"];
+    let (code, text) = asked(home.path(), &beyond);
+    assert!(code == Some(1) && text.contains("met if it carries that much; it surely carries"), "{text}");
+    let home = tempfile::tempdir().expect("a temporary directory");
     profiled(home.path(), &[1.3, 1.8]);
     let text = refused(home.path(), &["size", "last", "--rate", "400"]);
     assert!(text.contains("evenkeel profile --workload virtual --rate "), "{text}");

@@ -9,6 +9,8 @@ use crate::harness::{Judgement, Part, Plan, Run, cells, doubts, of_runs};
 
 /// So many are said in words, the worst first.
 const NAMES_MAX: usize = 8;
+/// An interval up to so many times says nothing.
+const TOO_WIDE: f64 = 100.0;
 
 pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     let Some(part) = plan.part(PART) else { return Judgement::default() };
@@ -125,8 +127,17 @@ fn headline(stalls: &[String], named: &[&Slowdown<'_>], found: &[Slowdown<'_>]) 
         // How far the intervals reach says what could not have been seen.
         None => {
             let highs = found.iter().filter_map(|one| Some(one.compared.ratio.interval?.1));
-            let most = significant(highs.fold(1.0, f64::max), 2);
-            format!("No slowdown is certain in {of}; by the 95 % intervals none is above {most} times.")
+            match highs.fold(1.0, f64::max) {
+                most if most < TOO_WIDE => {
+                    let most = significant(most, 2);
+                    format!(
+                        "No slowdown is certain in {of}; by the 95 % intervals none is above {most} times."
+                    )
+                }
+                _ => format!(
+                    "No slowdown is certain in {of}: the intervals are too wide. Take more --repeats."
+                ),
+            }
         }
     }
 }

@@ -273,7 +273,12 @@ fn cost(rates: &[f64], before: &[f64]) -> Option<Ratio> {
 /// What was said of the pairs, and what became of the worst with remedies.
 pub fn said(mut said: Judgement, plan: &Plan, runs: &[Run]) -> Judgement {
     let all = troubles(plan, runs);
-    if !plan.parts.iter().any(is_remedy) || all.is_empty() {
+    if !plan.parts.iter().any(is_remedy) {
+        return said;
+    }
+    if all.is_empty() {
+        let none = "No remedy was tried, since no slowdown was named.";
+        said.sentences.insert(said.sentences.len().saturating_sub(1), (PART.to_owned(), none.to_owned()));
         return said;
     }
     let (mut sentences, mut rows) = (Vec::new(), Vec::new());

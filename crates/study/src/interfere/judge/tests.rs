@@ -72,6 +72,10 @@ fn neighbours_that_do_nothing_raise_no_alarm_in_most_studies() {
         headline.starts_with("No slowdown is certain in 8 pairs; by the 95 % intervals none is above 1."),
         "{headline}"
     );
+    let mut random = Random::new(Seed(5));
+    let (plan, mut runs) = made([&["select"], &["cpu"]], 1, |_, _| 1.0);
+    runs.iter_mut().for_each(|run| run.set("rate@a", (6.0 * random.normal()).exp()));
+    assert!(texts(&(plan, runs)).0.ends_with("too wide. Take more --repeats."));
 }
 
 #[test]
