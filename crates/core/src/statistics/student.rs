@@ -22,7 +22,7 @@ pub fn student_tail(t: f64, degrees: f64) -> f64 {
 
 /// Probability that the ratio of two variances with `above` and `below` degrees of freedom, both of the same truth, exceeds `ratio`:
 /// `I_x(below / 2, above / 2)` with `x = below / (below + above ratio)` (Abramowitz and Stegun 26.6.2).
-/// Not a number where a degree or the ratio is none.
+/// Not a number where the ratio or a degree is not a number.
 pub(super) fn f_tail(ratio: f64, above: f64, below: f64) -> f64 {
     let odds = above * ratio / below;
     if odds.is_nan() {

@@ -58,10 +58,12 @@ impl Bed for Beside {
 
     fn put_up(at: &At<'_, Setting>, tell: Notify<'_>) -> Result<Self> {
         check_programs(&at.plan)?;
+        if at.setting.domains.iter().any(|site| matches!(site, Site::Private(_))) {
+            at.setting.place.check_server()?;
+        }
         for site in &at.setting.domains {
             if let Site::Private(domain) = site {
                 domain.check()?;
-                at.setting.place.check_server()?;
             }
         }
         Ok(Self { sides: Some(up(at, tell)?), trial: None, refused: None })
