@@ -4,6 +4,7 @@
 //! randomness is a seed, and the same input gives the same output for ever.
 #![forbid(unsafe_code)]
 
+pub mod admission;
 pub mod arrivals;
 pub mod bounds;
 pub mod caveat;
@@ -13,6 +14,8 @@ pub mod distribution;
 pub mod disturbance;
 pub mod experiment;
 pub mod histogram;
+pub mod number_map;
+pub mod policy;
 pub mod random;
 pub mod rates;
 pub mod reads;

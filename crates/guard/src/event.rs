@@ -1,7 +1,8 @@
 //! Events of a guard, which views listen to: logs, metrics, the terminal.
 
-use crate::control::{Available, Fault, Verdict};
+use crate::control::Available;
 use evenkeel_core::Nanos;
+use evenkeel_core::control::{Fault, Verdict};
 
 /// Something that an operator may want to know. Closed: every view names all of them.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! A snapshot of a guard: all that views show of one moment.
 
-use crate::admission::{Census, Interval};
-use crate::control::{Available, Baseline, Verdict};
+use crate::control::Available;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Census, Interval};
 use evenkeel_core::control::Sample;
+use evenkeel_core::control::{Baseline, Verdict};
 
 #[derive(Clone, Debug)]
 pub struct Snapshot {

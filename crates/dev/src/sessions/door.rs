@@ -1,7 +1,7 @@
 //! The gate, as the sessions of a simulation reach it.
 
 use evenkeel_core::Nanos;
-use evenkeel_guard::admission::{Census, Gate, Notice};
+use evenkeel_core::admission::{Census, Gate, Notice};
 use evenkeel_guard::proxy::parts::Door;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

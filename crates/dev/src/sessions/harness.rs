@@ -4,7 +4,7 @@
 use super::door::Gateway;
 use super::witness::Witness;
 use evenkeel_core::Nanos;
-use evenkeel_guard::admission::{Caller, Census, Gate, Options, SessionId};
+use evenkeel_core::admission::{Caller, Census, Gate, Options, SessionId};
 use evenkeel_guard::proxy::parts::{Door, Kinds, Standing, session_of};
 use evenkeel_guard::proxy::session::{Action, Context, Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
@@ -230,8 +230,8 @@ impl Harness {
         }
     }
 
-    fn notice(&mut self, notice: evenkeel_guard::admission::Notice) {
-        use evenkeel_guard::admission::Notice::{Admitted, Rejected};
+    fn notice(&mut self, notice: evenkeel_core::admission::Notice) {
+        use evenkeel_core::admission::Notice::{Admitted, Rejected};
         if session_of(notice) != ME {
             return;
         }

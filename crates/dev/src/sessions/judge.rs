@@ -3,7 +3,7 @@
 use super::script::Command;
 use super::world::{BUFFER, SLOTS, Slot, World};
 use evenkeel_core::Nanos;
-use evenkeel_guard::admission::Census;
+use evenkeel_core::admission::Census;
 use evenkeel_guard::proxy::parts::Standing;
 use evenkeel_wire::packet::HEADER_BYTES;
 use evenkeel_wire::relay::{HEAD_MAX, PENDING_MAX};

@@ -5,7 +5,8 @@
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_core::control::{Response, Sample, Signals};
-use evenkeel_guard::control::{Entry, Sensor, values};
+use evenkeel_core::control::{Sensor, values};
+use evenkeel_guard::control::Entry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -2,7 +2,7 @@
 
 use crate::view::log::{self, Form, Parts};
 use evenkeel_core::control::Reason;
-use evenkeel_guard::control::Verdict;
+use evenkeel_core::control::Verdict;
 use evenkeel_guard::event::Event;
 use evenkeel_guard::proxy::{Address, Count, Stats};
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use crate::view::metric::{Text, label, metrics, object};
 use evenkeel_core::Nanos;
-use evenkeel_guard::admission::TenantCensus;
-use evenkeel_guard::control::{Sensor, values};
+use evenkeel_core::admission::TenantCensus;
+use evenkeel_core::control::{Sensor, values};
 use evenkeel_guard::proxy::Stats;
 use evenkeel_guard::snapshot::Snapshot;
 use serde_json::{Value, json};

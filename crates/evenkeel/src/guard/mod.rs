@@ -10,9 +10,10 @@ pub mod top;
 #[cfg(test)]
 pub mod fixture {
     use evenkeel_core::Nanos;
+    use evenkeel_core::admission::{Caller, Gate, Loan, Options, Outcome, SessionId};
+    use evenkeel_core::control::{Baseline, Verdict};
     use evenkeel_core::control::{Decision, Reason, Response, Sample};
-    use evenkeel_guard::admission::{Caller, Gate, Loan, Options, Outcome, SessionId};
-    use evenkeel_guard::control::{Available, Baseline, Verdict};
+    use evenkeel_guard::control::Available;
     use evenkeel_guard::snapshot::{Snapshot, Totals};
 
     /// The last decision: hold at 4.

@@ -8,8 +8,8 @@
 //! ends for a judgement, a server whose CPUs are busy gets no more, with one exception: where short work went on before and has
 //! all but stopped since loans were wanted, there is nothing left to lose, and a few steps are tried.
 
-use crate::admission::{Census, Interval};
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Census, Interval};
 use evenkeel_core::control::Signals;
 
 /// A trial is judged by the throughput of this long.
@@ -100,7 +100,7 @@ pub struct Loans {
 }
 
 impl Loans {
-    /// A tick: most loans from now on, for [`Gate::set_loans_max`](crate::admission::Gate::set_loans_max).
+    /// A tick: most loans from now on, for [`Gate::set_loans_max`](evenkeel_core::admission::Gate::set_loans_max).
     pub fn update(
         &mut self,
         now: Nanos,

@@ -4,16 +4,12 @@
 //! the gate gets its limit. `check` leaves out figures that make no sense, `supervised` keeps the last proven limit
 //! where the controller fails. `loans` decides how many may lend their permits beside that.
 
-mod baseline;
 mod loans;
 mod process;
 mod sensors;
-mod supervised;
 mod tick;
 
-pub use baseline::{Baseline, Fault, Sensor, values};
 pub use loans::Loans;
 pub use process::{LatestStatus, ServerAddress, ServerStatus, find};
 pub use sensors::{Available, Sensors};
-pub use supervised::{SupervisedController, Verdict};
 pub use tick::{Entry, Loop, Order, Reach, Recorder, Settings};

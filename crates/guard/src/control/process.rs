@@ -1,7 +1,7 @@
 //! Finds the process of the backend, where it runs on this machine.
 
-use crate::admission::Interval;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::Interval;
 use evenkeel_os::process::peer_process;
 use evenkeel_sense::far::listener;
 use evenkeel_sense::status::{StatusReading, StatusUse};

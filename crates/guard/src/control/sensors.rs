@@ -2,8 +2,8 @@
 
 use super::process;
 use super::process::{ServerAddress, ServerStatus};
-use crate::admission::Interval;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::Interval;
 use evenkeel_core::control::Signals;
 use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
 use evenkeel_sense::cpu::{CpuReading, CpuUse};

@@ -1,15 +1,13 @@
 //! The loop of the controller: one owner of its state, which takes orders and ticks.
 
-use super::Baseline;
-use super::baseline::Fault;
 use super::loans::Loans;
 use super::sensors::{Available, Sensors};
-use super::supervised::{SupervisedController, Verdict};
-use crate::admission::{Census, Gate, Interval, Options, TenantCensus};
+
 use crate::event::{Event, Listener};
 use crate::snapshot::{Snapshot, Totals};
 use evenkeel_core::Nanos;
-use evenkeel_core::control::{Controller, Response, Sample};
+use evenkeel_core::admission::{Census, Gate, Interval, Options, TenantCensus};
+use evenkeel_core::control::{Baseline, Controller, Fault, Sample, SupervisedController, Verdict};
 use evenkeel_os::Latest;
 use evenkeel_os::clock::Clock;
 use std::sync::Arc;
@@ -151,7 +149,7 @@ impl Loop {
         let reading = Clock::start();
         let signals = self.sensors.read(now, &interval);
         self.totals.sensing_s += reading.now().as_secs_f64();
-        let mut sample = Sample { signals, ..sample(&interval, self.limit) };
+        let mut sample = Sample { signals, ..interval.sample(self.limit) };
         let verdict = self.controller.tick(&mut sample);
         let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
@@ -226,30 +224,6 @@ impl Loop {
             baseline: self.baseline.clone(),
             totals: self.totals,
         });
-    }
-}
-
-fn sample(interval: &Interval, limit: u32) -> Sample {
-    let response = match (interval.response_mean, interval.response_min, interval.response_max) {
-        (Some(mean), Some(min), Some(max)) => {
-            Some(Response { mean: mean.as_secs_f64(), min: min.as_secs_f64(), max: max.as_secs_f64() })
-        }
-        _ => None,
-    };
-    Sample {
-        start: interval.start,
-        end: interval.end,
-        limit,
-        in_flight_mean: interval.in_flight_mean,
-        in_flight_max: u32::try_from(interval.in_flight_max).unwrap_or(u32::MAX),
-        queued: interval.queued_mean,
-        completions: interval.completions,
-        work: interval.work,
-        rejected: interval.rejected,
-        overload: interval.overloads,
-        rolled_back: interval.rolled_back,
-        response,
-        ..Sample::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who may come in: as many clients as there is room for.
 
-use crate::admission::Rejection;
+use evenkeel_core::admission::Rejection;
 use evenkeel_os::Socket;
 use evenkeel_wire::ProtocolError;
 use evenkeel_wire::relay::hello;

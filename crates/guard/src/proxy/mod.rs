@@ -26,10 +26,10 @@ pub mod parts {
     pub use super::shared::session_of;
 }
 
-use crate::admission::{Census, Gate};
 use crate::control::Reach;
 pub use arrivals::{Count, Stats};
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Census, Gate};
 pub use evenkeel_os::address::{Address, NoAddress};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::tls::TlsSetup;

@@ -2,8 +2,8 @@
 
 use super::link::{Link, Received, Transport};
 use super::session::{Action, Context, Event, Session, Side};
-use crate::admission::Notice;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::Notice;
 use evenkeel_os::tls::{Tls, TlsSetup};
 use evenkeel_os::{Endpoint, Ready};
 use std::io;

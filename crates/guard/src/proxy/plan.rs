@@ -1,8 +1,8 @@
 //! What a guard has to know before it starts.
 
-use crate::NumberMap;
-use crate::admission::Options;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::Options;
+use evenkeel_core::number_map::NumberMap;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls};
 

@@ -3,8 +3,10 @@
 //! A permit that a path of the code forgets would close the gate a little for good. So nobody has to remember: a
 //! session owns its permit, and whatever ends the session, a panic too, gives it back.
 
-use crate::admission::{Admission, Caller, Ended, Gate, Loan, Notice, Rejection, SessionId, TenantId};
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::{
+    Admission, Caller, Ended, Gate, Loan, Notice, Rejection, SessionId, TenantId,
+};
 use std::sync::Arc;
 
 /// The way to the gate. Whoever goes it delivers what follows for other sessions.

@@ -2,7 +2,7 @@
 
 use super::super::pipe::{Conduit, Plug};
 use super::World;
-use evenkeel_guard::admission::Notice;
+use evenkeel_core::admission::Notice;
 use evenkeel_guard::proxy::parts::{Attempt, Desk, Flow, Pair, session_of};
 use evenkeel_guard::proxy::session::{Context, Event, Session, Side};
 use evenkeel_os::Ready;

@@ -4,7 +4,7 @@ use super::client::{Client, MODERN, packets};
 use super::operation::Process;
 use super::server::{Proxy, Server, eventually, failure, signal, tcp, unix};
 use evenkeel_core::Nanos;
-use evenkeel_guard::admission::Options;
+use evenkeel_core::admission::Options;
 use evenkeel_guard::proxy::{Guard, Plan};
 use evenkeel_wire::relay::Reply;
 use std::collections::BTreeSet;

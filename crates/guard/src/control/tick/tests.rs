@@ -1,7 +1,7 @@
 //! The loop on a gate without sockets.
 
 use super::*;
-use crate::admission::{Caller, Loan, Outcome, SessionId};
+use evenkeel_core::admission::{Caller, Loan, Outcome, SessionId};
 use evenkeel_core::control::{Decision, Reason};
 use std::sync::{Mutex, mpsc};
 

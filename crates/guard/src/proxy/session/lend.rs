@@ -4,9 +4,9 @@
 
 use super::Context;
 use super::relay::Relay;
-use crate::admission::Loan;
 use crate::proxy::seat::Standing;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::Loan;
 
 impl Relay {
     /// What does not use the server lends its permit: an idle transaction, half a command, a client that does not

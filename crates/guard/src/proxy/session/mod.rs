@@ -17,8 +17,8 @@ mod understand;
 
 use super::arrivals::Refusal;
 use super::seat::{Seat, Standing};
-use crate::admission::{Rejection, SessionId};
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Rejection, SessionId};
 use login::Login;
 use refuse::Leave;
 use relay::Relay;

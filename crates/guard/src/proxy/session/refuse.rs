@@ -5,8 +5,8 @@
 
 use super::relay::{Question, Relay, TURN};
 use super::{Context, Refusal, Side};
-use crate::admission::Rejection;
 use crate::proxy::seat::Standing;
+use evenkeel_core::admission::Rejection;
 use evenkeel_wire::command;
 use evenkeel_wire::relay::{CommandKind, Step};
 

@@ -3,10 +3,10 @@
 
 use super::login::{self, Accepted};
 use super::{Context, Refusal};
-use crate::admission::Rejection;
-use crate::policy::{self, Passage};
 use crate::proxy::seat::{Asked, Permit, Seat, Standing, Tenure};
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::Rejection;
+use evenkeel_core::policy::{self, Passage};
 use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
 use evenkeel_wire::relay::{hello, sql};
 

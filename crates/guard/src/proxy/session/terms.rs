@@ -1,11 +1,11 @@
 //! The words of a session: what happens to it, what it wants done, and what it is lent for that.
 
-use crate::admission::{Notice, Rejection, TenantId};
 use crate::proxy::account::{is_bound_to_host, names_socket_plugin};
 use crate::proxy::arrivals::{Refusal, Stats};
 use crate::proxy::plan::{Kinds, Plan, TenantBy};
 use crate::proxy::seat::Door;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Notice, Rejection, TenantId};
 use evenkeel_os::tls::TlsMode;
 use evenkeel_wire::ProtocolError;
 use std::io;
@@ -31,7 +31,7 @@ impl Side {
 pub enum Event<'a> {
     /// The connection to the server is there; which server it is, by the gate's count.
     Connected {
-        /// As [`crate::admission::Gate::server`] counts them.
+        /// As [`evenkeel_core::admission::Gate::server`] counts them.
         server: u32,
     },
     /// No address of the server takes connections.

@@ -3,10 +3,10 @@
 use super::login;
 use super::relay::{Question, Relay};
 use super::{Context, Refusal, Side};
-use crate::admission::Ended;
 use crate::proxy::account;
 use crate::proxy::seat::Standing;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::Ended;
 use evenkeel_wire::command;
 use evenkeel_wire::relay::{CommandKind, Expect, Reply, hello};
 use std::ops::Range;

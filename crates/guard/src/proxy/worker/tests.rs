@@ -1,8 +1,8 @@
 //! A thread of the guard in the middle of a defect: a session that panics ends alone.
 
 use super::*;
-use crate::admission::{Census, Gate, Options};
 use crate::proxy::plan::Plan;
+use evenkeel_core::admission::{Census, Gate, Options};
 use evenkeel_os::Endpoint;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls, TlsSetup};

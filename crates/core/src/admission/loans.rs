@@ -4,7 +4,7 @@
 //! that each tenant may have only so many. And another server in the place of the one behind the gate.
 
 use super::{Caller, Gate, Loan, Notice, SessionId, Stage};
-use evenkeel_core::Nanos;
+use crate::Nanos;
 
 impl Gate {
     /// A running transaction makes room for another. False where as many have lent already as may, or the

@@ -20,10 +20,10 @@ mod tenant;
 #[cfg(test)]
 mod tests;
 
-use super::NumberMap;
+use crate::Nanos;
+use crate::number_map::NumberMap;
 pub use census::{Census, WaitReason};
 pub use cost::Costs;
-use evenkeel_core::Nanos;
 use meter::Meter;
 pub use meter::{
     Admission, Caller, Ended, Interval, Loan, Notice, Options, Outcome, Rejection, SessionId, TenantId,

@@ -3,7 +3,7 @@
 
 use super::tenant::{Entrance, Session, Stage, TenantCensus};
 use super::{Gate, Notice, Rejection};
-use evenkeel_core::Nanos;
+use crate::Nanos;
 use std::fmt;
 use std::sync::Arc;
 

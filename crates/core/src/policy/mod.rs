@@ -22,9 +22,8 @@ mod token;
 pub use act::{Act, Statement};
 pub use hold::Hold;
 
-use super::NumberMap;
 use crate::admission::Outcome;
-use evenkeel_wire::status;
+use crate::number_map::NumberMap;
 use hold::Code;
 use std::collections::VecDeque;
 
@@ -381,4 +380,11 @@ impl Session {
             self.prepared.insert(number, statement);
         }
     }
+}
+
+/// Bits of the status word that the protocol's answers end with.
+pub mod status {
+    pub const IN_TRANSACTION: u16 = 0x0001;
+    pub const AUTOCOMMIT: u16 = 0x0002;
+    pub const NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 }

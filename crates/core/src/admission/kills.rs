@@ -5,7 +5,7 @@
 
 use super::tenant::{Kill, Session, Stage, Waiter};
 use super::{Caller, Gate, Notice, Rejection, TenantId};
-use evenkeel_core::Nanos;
+use crate::Nanos;
 
 impl Gate {
     /// A KILL QUERY goes to the server, for its thread of this number. [`Gate::end_kill`] has to follow.

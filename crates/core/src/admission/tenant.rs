@@ -5,8 +5,8 @@
 //! last, so that absence saves up no claim.
 
 use super::meter::{SessionId, TenantId};
-use evenkeel_core::Nanos;
-use evenkeel_core::histogram::Histogram;
+use crate::Nanos;
+use crate::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Place in a queue; also the order of arrival over all tenants.

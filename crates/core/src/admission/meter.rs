@@ -1,7 +1,8 @@
 //! What happened between two ticks, for the controller.
 
-use evenkeel_core::Nanos;
-use evenkeel_core::histogram::Histogram;
+use crate::Nanos;
+use crate::control::{Response, Sample};
+use crate::histogram::Histogram;
 
 /// Figures of one sampling interval. Response times are those at the server: from the admission to the
 /// end, without the wait in the queue.
@@ -35,6 +36,33 @@ pub struct Interval {
     pub on_loan: u64,
     /// Their response times added up, in seconds.
     pub on_loan_s: f64,
+}
+
+impl Interval {
+    /// What a controller gets to see of it, without signals.
+    pub fn sample(&self, limit: u32) -> Sample {
+        let response = match (self.response_mean, self.response_min, self.response_max) {
+            (Some(mean), Some(min), Some(max)) => {
+                Some(Response { mean: mean.as_secs_f64(), min: min.as_secs_f64(), max: max.as_secs_f64() })
+            }
+            _ => None,
+        };
+        Sample {
+            start: self.start,
+            end: self.end,
+            limit,
+            in_flight_mean: self.in_flight_mean,
+            in_flight_max: u32::try_from(self.in_flight_max).unwrap_or(u32::MAX),
+            queued: self.queued_mean,
+            completions: self.completions,
+            work: self.work,
+            rejected: self.rejected,
+            overload: self.overloads,
+            rolled_back: self.rolled_back,
+            response,
+            ..Sample::default()
+        }
+    }
 }
 
 /// Counts the figures of an interval until they are taken.

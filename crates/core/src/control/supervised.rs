@@ -2,7 +2,7 @@
 //! is kept. Only the operator opens the gate fully.
 
 use super::baseline::{Fault, check};
-use evenkeel_core::control::{Controller, Decision, Sample};
+use crate::control::{Controller, Decision, Sample};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -115,10 +115,10 @@ impl fmt::Debug for SupervisedController {
 
 #[cfg(test)]
 mod tests {
-    use super::super::baseline::Sensor;
+    use super::super::Sensor;
     use super::*;
-    use evenkeel_core::Nanos;
-    use evenkeel_core::control::Reason;
+    use crate::Nanos;
+    use crate::control::Reason;
 
     /// Gives the limits of a list, and panics at its end.
     struct Script(Vec<u32>, usize);

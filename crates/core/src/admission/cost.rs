@@ -5,8 +5,8 @@
 //! are in units of the mean transaction of the last hundred thousands. A server that becomes slower for all
 //! raises costs and unit alike, so that weights stay.
 
-use crate::NumberMap;
-use evenkeel_core::Nanos;
+use crate::Nanos;
+use crate::number_map::NumberMap;
 
 /// Digests that are remembered.
 const DIGESTS_MAX: usize = 4_096;
@@ -95,7 +95,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::random::{Random, Seed};
+    use crate::random::{Random, Seed};
 
     const MS: Nanos = Nanos::from_millis(1);
 

@@ -1,6 +1,6 @@
 //! The baseline of each signal: its mean while throughput is near its recent best.
 
-use evenkeel_core::control::{Sample, Signals};
+use crate::control::{Sample, Signals};
 use std::fmt;
 
 /// Throughput is near its best from this share of it on.
@@ -180,7 +180,7 @@ impl fmt::Display for Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::Nanos;
+    use crate::Nanos;
 
     fn learn(baseline: &mut Baseline, ticks: u64, completions: u64, cpu: Option<f64>) {
         for _ in 0..ticks {
