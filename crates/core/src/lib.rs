@@ -13,6 +13,7 @@ pub mod digits;
 pub mod distribution;
 pub mod disturbance;
 pub mod experiment;
+pub mod gate;
 pub mod histogram;
 pub mod number_map;
 pub mod policy;

@@ -37,6 +37,11 @@ impl Costs {
     /// A transaction of this digest (0: not known) took so long at the server; its weight, which is 1 for
     /// the mean transaction and where nothing is known.
     pub fn weigh(&mut self, digest: u64, busy: Nanos) -> f64 {
+        self.weigh_many(digest, busy, 1)
+    }
+
+    /// The same for so many of this digest, of which the fastest took so long.
+    pub fn weigh_many(&mut self, digest: u64, busy: Nanos, count: u32) -> f64 {
         let seconds = busy.as_secs_f64();
         if digest == 0 || seconds <= 0.0 {
             return 1.0;
@@ -44,7 +49,7 @@ impl Costs {
         if self.count >= HORIZON {
             self.fade();
         }
-        let Some(floor) = self.floor(digest, seconds) else { return 1.0 };
+        let Some(floor) = self.floor(digest, seconds, f64::from(count)) else { return 1.0 };
         let unit = self.sum / self.count;
         (floor / unit).clamp(*WEIGHT.start(), *WEIGHT.end())
     }
@@ -67,16 +72,16 @@ impl Costs {
         self.known.is_empty()
     }
 
-    fn floor(&mut self, digest: u64, seconds: f64) -> Option<f64> {
+    fn floor(&mut self, digest: u64, seconds: f64, count: f64) -> Option<f64> {
         if !self.known.contains_key(&digest) && !self.make_room() {
             return None;
         }
         let fresh = Cost { floor: seconds, count: 0.0, epoch: self.epoch };
         let cost = self.known.entry(digest).or_insert(fresh);
-        let floor = (cost.floor * FORGET).min(seconds);
-        self.sum += cost.count * (floor - cost.floor) + floor;
-        self.count += 1.0;
-        *cost = Cost { floor, count: cost.count + 1.0, epoch: self.epoch };
+        let floor = (cost.floor * FORGET.powf(count)).min(seconds);
+        self.sum += cost.count * (floor - cost.floor) + count * floor;
+        self.count += count;
+        *cost = Cost { floor, count: cost.count + count, epoch: self.epoch };
         Some(floor)
     }
 

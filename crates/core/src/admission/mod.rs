@@ -16,7 +16,7 @@ mod loans;
 mod meter;
 #[cfg(test)]
 mod properties;
-mod tenant;
+pub(crate) mod tenant;
 #[cfg(test)]
 mod tests;
 

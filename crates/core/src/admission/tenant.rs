@@ -10,7 +10,7 @@ use crate::histogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Place in a queue; also the order of arrival over all tenants.
-pub(super) type Ticket = u64;
+pub(crate) type Ticket = u64;
 
 /// Tags count in fractions of a transaction fine enough for weights up to [`Tenants::WEIGHT_MAX`].
 const SCALE: u64 = 1 << 32;
@@ -57,7 +57,7 @@ impl Tenant {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiter {
+pub(crate) struct Waiter {
     pub session: SessionId,
     pub thread: u32,
     pub since: Nanos,
@@ -74,7 +74,7 @@ pub(super) struct Kill {
 
 /// All tenants that were seen, each with its queue and its weight.
 #[derive(Debug, Default)]
-pub(super) struct Tenants {
+pub(crate) struct Tenants {
     all: Vec<Tenant>,
     names: HashMap<String, TenantId>,
     /// Tenants with waiters, by start tag.
@@ -119,7 +119,7 @@ impl Tenants {
         &mut self.all[id.0 as usize]
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Tenant> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Tenant> {
         self.all.iter()
     }
 
@@ -143,10 +143,12 @@ impl Tenants {
 
     /// Who waits for the server's thread of this number.
     pub fn of_thread(&self, thread: u32) -> Option<(TenantId, Ticket, Waiter)> {
-        let waiters = (0..).map(TenantId).zip(&self.all);
-        let mut waiters =
-            waiters.flat_map(|(id, tenant)| tenant.waiting.iter().map(move |(t, w)| (id, *t, *w)));
-        waiters.find(|(_, _, waiter)| waiter.thread == thread)
+        self.waiters().find(|(_, _, waiter)| waiter.thread == thread)
+    }
+
+    pub fn waiters(&self) -> impl Iterator<Item = (TenantId, Ticket, Waiter)> {
+        let tenants = (0..).map(TenantId).zip(&self.all);
+        tenants.flat_map(|(id, tenant)| tenant.waiting.iter().map(move |(t, w)| (id, *t, *w)))
     }
 
     /// Takes a waiter out of its queue without serving it.

@@ -87,6 +87,9 @@ pub struct Statement {
     pub cut: bool,
     /// The server's thread whose statement it ends: KILL QUERY and a number.
     pub kills: Option<u32>,
+    pub statements: u32,
+    /// Whether it commits what is open before it begins: DDL.
+    pub commits: bool,
     /// The same for all texts that differ in literals alone.
     pub digest: u64,
 }
@@ -102,6 +105,8 @@ impl Statement {
             calls: true,
             cut: false,
             kills: None,
+            statements: 1,
+            commits: false,
             digest: 0,
         }
     }
@@ -137,8 +142,18 @@ impl Statement {
         let single = whole && reader.statements <= 1 && !reader.acts.iter().any(|act| act.is_opaque());
         let cut = !reader.defines && !whole || hidden;
         let kills = killed(text, backslash_escapes).filter(|_| bypass && single);
-        Self { acts: reader.acts, bypass, idles, single, calls, cut, kills, digest }
+        let commits = single && commits(&tokens);
+        let statements = u32::try_from(reader.statements).unwrap_or(u32::MAX);
+        Self { acts: reader.acts, bypass, idles, single, calls, cut, kills, statements, commits, digest }
     }
+}
+
+/// DDL but for that on temporary tables, which commits nothing.
+fn commits(tokens: &[Token<'_>]) -> bool {
+    let Some(verb) = tokens.first() else { return false };
+    let ddl =
+        ["create", "alter", "drop", "truncate", "rename", "grant", "revoke"].iter().any(|word| verb.is(word));
+    ddl && !tokens.iter().any(|token| token.is("temporary"))
 }
 
 /// The number in `KILL [HARD | SOFT] QUERY number`.

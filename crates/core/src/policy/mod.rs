@@ -109,6 +109,23 @@ impl Seen {
         let runs = matches!(self.code, Code::Query | Code::Execute);
         self.statement.as_ref().filter(|_| runs)?.kills
     }
+
+    /// The digest of its statement; 0 where it is not known.
+    pub fn digest(&self) -> u64 {
+        self.statement.as_ref().map_or(0, |statement| statement.digest)
+    }
+
+    /// How many statements its text has, as far as it was read.
+    pub fn statements(&self) -> u32 {
+        self.statement.as_ref().map_or(1, |statement| statement.statements.max(1))
+    }
+
+    /// Whether it ends the open transaction where it succeeds: COMMIT, ROLLBACK, and DDL, which commits before it begins.
+    pub fn ends_transaction(&self) -> bool {
+        let statement = self.statement.as_ref();
+        statement
+            .is_some_and(|s| s.commits || s.acts.iter().any(|act| matches!(act, Act::Commit | Act::Rollback)))
+    }
 }
 
 #[derive(Debug)]

@@ -1,0 +1,181 @@
+//! Which transactions are long, by the digest of their first statement.
+//!
+//! A transaction is long where it takes ten times the median of all and at least 20 ms; a kind is long where more than half of its
+//! transactions lately were. What is not known starts short.
+
+use super::Lane;
+use crate::Nanos;
+use crate::number_map::NumberMap;
+
+/// Long is this many times the median, and at least so much: below it a stall of the machine would pass for a long transaction.
+const TIMES: f64 = 10.0;
+const LEAST: Nanos = Nanos::from_millis(20);
+/// Kinds that are remembered.
+const KINDS_MAX: usize = 4_096;
+/// Transactions of a kind after which older ones count half.
+const HORIZON: f64 = 32.0;
+/// Share of long ones from which on a kind is long, and below which it is short again.
+const SHARES: (f64, f64) = (0.5, 0.2);
+/// Buckets of times: eight for each factor of ten, from a microsecond on.
+const BUCKETS: usize = 64;
+const PER_DECADE: f64 = 8.0;
+/// Transactions after which older ones count half in the median.
+const RECENT: f64 = 16_384.0;
+
+/// What was seen of the transactions of one kind since the last look.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    pub count: u32,
+    /// Of these, such as took as long as the threshold or longer.
+    pub long: u32,
+    /// Shortest time of one in seconds.
+    pub floor_s: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    count: f64,
+    long: f64,
+    lane: Lane,
+    epoch: u32,
+}
+
+/// The kinds that were seen lately, and from when on a transaction is long.
+#[derive(Debug)]
+pub struct Kinds {
+    known: NumberMap<u64, Kind>,
+    times: [f64; BUCKETS],
+    threshold: Nanos,
+    epoch: u32,
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self { known: NumberMap::default(), times: [0.0; BUCKETS], threshold: LEAST, epoch: 0 }
+    }
+}
+
+impl Kinds {
+    /// The bucket of a time.
+    pub fn bucket(time: Nanos) -> usize {
+        let micros = (time.0 as f64 / 1e3).max(1.0);
+        ((micros.log10() * PER_DECADE) as usize).min(BUCKETS - 1)
+    }
+
+    /// So many transactions took times of this bucket.
+    pub fn took(&mut self, bucket: usize, count: u32) {
+        self.times[bucket.min(BUCKETS - 1)] += f64::from(count);
+    }
+
+    /// So it went with the transactions of this kind; whether its lane has changed by that.
+    pub fn learn(&mut self, digest: u64, seen: Seen) -> bool {
+        if digest == 0 || !self.known.contains_key(&digest) && !self.make_room() {
+            return false;
+        }
+        let fresh = Kind { count: 0.0, long: 0.0, lane: Lane::Short, epoch: self.epoch };
+        let kind = self.known.entry(digest).or_insert(fresh);
+        kind.count += f64::from(seen.count);
+        kind.long += f64::from(seen.long);
+        kind.epoch = self.epoch;
+        let share = kind.long / kind.count.max(1.0);
+        if kind.count > HORIZON {
+            (kind.count, kind.long) = (HORIZON / 2.0, share * HORIZON / 2.0);
+        }
+        let lane = match kind.lane {
+            Lane::Short if share > SHARES.0 => Lane::Long,
+            Lane::Long if share < SHARES.1 => Lane::Short,
+            lane => lane,
+        };
+        std::mem::replace(&mut kind.lane, lane) != lane
+    }
+
+    pub fn lane(&self, digest: u64) -> Lane {
+        self.known.get(&digest).map_or(Lane::Short, |kind| kind.lane)
+    }
+
+    /// Kinds that are long.
+    pub fn long(&self) -> impl Iterator<Item = u64> {
+        self.known.iter().filter(|(_, kind)| kind.lane == Lane::Long).map(|(digest, _)| *digest)
+    }
+
+    /// From when on a transaction is long.
+    pub fn threshold(&self) -> Nanos {
+        self.threshold
+    }
+
+    /// Works out the threshold anew, a few times a second.
+    pub fn tick(&mut self) {
+        let all: f64 = self.times.iter().sum();
+        let mut below = 0.0;
+        let median = self.times.iter().position(|count| {
+            below += count;
+            all > 0.0 && below >= all / 2.0
+        });
+        if let Some(bucket) = median {
+            // Its upper end.
+            let micros = 10_f64.powf((bucket + 1) as f64 / PER_DECADE);
+            self.threshold = Nanos((TIMES * micros * 1e3) as u64).max(LEAST);
+        }
+        if all > RECENT {
+            self.times.iter_mut().for_each(|count| *count /= 2.0);
+        }
+    }
+
+    /// What was not seen since the table was full the last time makes room.
+    fn make_room(&mut self) -> bool {
+        if self.known.len() >= KINDS_MAX {
+            let epoch = self.epoch;
+            self.known.retain(|_, kind| kind.epoch == epoch);
+            self.epoch = self.epoch.wrapping_add(1);
+        }
+        self.known.len() < KINDS_MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(count: u32, long: u32) -> Seen {
+        Seen { count, long, floor_s: 0.001 }
+    }
+
+    #[test]
+    fn a_kind_is_long_where_most_of_it_is_and_short_again_where_hardly_any_is() {
+        let mut kinds = Kinds::default();
+        assert_eq!(kinds.lane(7), Lane::Short);
+        assert!(kinds.learn(7, seen(1, 1)), "the first one says enough");
+        assert_eq!(kinds.lane(7), Lane::Long);
+        kinds.learn(7, seen(2, 1));
+        assert_eq!(kinds.lane(7), Lane::Long);
+        kinds.learn(7, seen(100, 0));
+        assert_eq!(kinds.lane(7), Lane::Short);
+        kinds.learn(8, seen(100, 40));
+        assert_eq!(kinds.lane(8), Lane::Short);
+        assert_eq!(kinds.lane(0), Lane::Short);
+    }
+
+    #[test]
+    fn long_is_ten_times_the_median_and_never_less_than_a_stall() {
+        let mut kinds = Kinds::default();
+        kinds.took(Kinds::bucket(Nanos::from_millis(1)), 100);
+        kinds.took(Kinds::bucket(Nanos::from_secs(2)), 90);
+        kinds.tick();
+        assert_eq!(kinds.threshold(), LEAST);
+        kinds.took(Kinds::bucket(Nanos::from_millis(30)), 1_000);
+        kinds.tick();
+        let threshold = kinds.threshold().as_secs_f64();
+        assert!((0.3..0.45).contains(&threshold), "{threshold}");
+    }
+
+    #[test]
+    fn the_table_is_bounded_and_kinds_in_use_stay() {
+        let mut kinds = Kinds::default();
+        for digest in 2..40_000 {
+            kinds.learn(1, seen(1, 1));
+            kinds.learn(digest, seen(1, 0));
+            assert!(kinds.known.len() <= KINDS_MAX);
+        }
+        assert_eq!(kinds.lane(1), Lane::Long);
+    }
+}

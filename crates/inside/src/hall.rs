@@ -1,0 +1,357 @@
+//! The gate inside the server: what sessions do at it.
+//!
+//! Sessions are spread over shards by their numbers, so that those that need not wait share no lock. Locks are taken in this order: what
+//! is a session's own, its place, the gate; a shard's lock is held for no other one.
+
+use crate::options::{Mode, Options};
+use crate::server::{Server, Thd};
+use crate::session::{Held, Session, Verdict, Waiting, lock};
+use crate::tally::Tally;
+use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Caller, Notice, Rejection, SessionId};
+use evenkeel_core::gate::{Asked, AtFront, Front, Gate, Lane};
+use evenkeel_core::number_map::NumberMap;
+use evenkeel_core::policy::Passage;
+use std::collections::HashSet;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const SHARDS: usize = 64;
+/// Where nobody has looked after the gate for so long, it is open.
+const LEASE: Nanos = Nanos::from_secs(2);
+/// Who waits looks at the lease so often.
+const CHECK: Duration = Duration::from_millis(500);
+const WAITS: &CStr = c"waiting for a place (evenkeel)";
+
+/// Sessions of some numbers.
+#[derive(Default)]
+pub struct Shard {
+    sessions: NumberMap<u64, Arc<Session>>,
+    /// Those of them that have a place.
+    placed: Vec<Arc<Session>>,
+    /// Kinds of transactions that are long.
+    long: Arc<HashSet<u64>>,
+    threshold: Nanos,
+    tally: Tally,
+}
+
+/// The gate, and who waits at it.
+pub struct Keeper {
+    pub gate: Gate,
+    pub waiting: NumberMap<u64, Waiting>,
+}
+
+pub struct Hall {
+    pub server: Server,
+    start: Instant,
+    keeper: Mutex<Keeper>,
+    fronts: Arc<[Front; 2]>,
+    shards: Vec<Mutex<Shard>>,
+    pub options: Options,
+    /// When the gate was looked after last.
+    lease: AtomicU64,
+    /// Sessions come on threads of a pool: everything passes.
+    pub pooled: AtomicBool,
+}
+
+/// A statement that comes.
+pub struct Statement<'a> {
+    pub thread: u64,
+    pub user: &'a [u8],
+    pub text: &'a [u8],
+}
+
+impl Hall {
+    pub fn new(server: Server, options: Options, limits: [usize; 2]) -> Self {
+        let gate = Gate::new(limits, options.gate());
+        Self {
+            server,
+            start: Instant::now(),
+            fronts: gate.fronts(),
+            keeper: Mutex::new(Keeper { gate, waiting: NumberMap::default() }),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            options,
+            lease: AtomicU64::new(0),
+            pooled: AtomicBool::new(false),
+        }
+    }
+
+    pub fn now(&self) -> Nanos {
+        Nanos(self.start.elapsed().as_nanos() as u64)
+    }
+
+    fn shard(&self, thread: u64) -> &Mutex<Shard> {
+        &self.shards[thread as usize % SHARDS]
+    }
+
+    fn known(&self, thread: u64) -> Option<Arc<Session>> {
+        lock(self.shard(thread)).sessions.get(&thread).cloned()
+    }
+
+    fn session(&self, thd: Thd, thread: u64, user: &[u8]) -> Arc<Session> {
+        if let Some(session) = self.known(thread) {
+            return session;
+        }
+        let name = String::from_utf8_lossy(user);
+        let tenant = self.at_gate(|keeper| keeper.gate.tenant(&name));
+        let administrator = self.options.is_administrator(&name);
+        let session = Arc::new(Session::new(&self.server, (thread, thd), tenant, administrator));
+        lock(&session.own).list = self.options.administrators_version();
+        lock(self.shard(thread)).sessions.insert(thread, Arc::clone(&session));
+        session
+    }
+
+    /// Does something at the gate, and wakes those that it concerns.
+    pub fn at_gate<R>(&self, act: impl FnOnce(&mut Keeper) -> R) -> R {
+        let mut keeper = lock(&self.keeper);
+        let result = act(&mut keeper);
+        let mut woken = Vec::new();
+        while let Some(notice) = keeper.gate.notice() {
+            let (SessionId(session), verdict) = match notice {
+                Notice::Admitted(session, _) => (session, Verdict::Admitted),
+                Notice::Rejected(session, rejection) => (session, Verdict::Rejected(rejection)),
+            };
+            if let Some(waiting) = keeper.waiting.remove(&session) {
+                woken.push((waiting.session, verdict));
+            }
+        }
+        drop(keeper);
+        woken.into_iter().for_each(|(session, verdict)| session.decide(verdict));
+        result
+    }
+
+    /// A statement of a client comes. It returns once the statement may run; false where it is refused.
+    pub fn begins(&self, thd: Thd, statement: &Statement<'_>) -> bool {
+        if self.options.mode() == Mode::Off || !self.server.is_client(thd) {
+            return true;
+        }
+        let session = self.session(thd, statement.thread, statement.user);
+        let mut own = lock(&session.own);
+        if own.is_running() {
+            // A statement of a routine.
+            return true;
+        }
+        self.notice_thread(&session, &mut own.on_thread);
+        if own.list != self.options.administrators_version() {
+            own.list = self.options.administrators_version();
+            let name = String::from_utf8_lossy(statement.user);
+            own.set_administrator(self.options.is_administrator(&name));
+        }
+        let (passage, digest) = own.begins(statement.text);
+        self.open_for_uninstall(statement.text);
+        let mut held = lock(&session.held);
+        match (&mut *held, passage) {
+            (_, Passage::Bypass) => return true,
+            (Some(held), _) => {
+                if held.place.aside {
+                    self.at_gate(|keeper| keeper.gate.step_back(&mut held.place));
+                }
+                held.slept = false;
+                session.began(self.now());
+                return true;
+            }
+            (None, _) => {}
+        }
+        drop(held);
+        let tenant = own.tenant;
+        own.busy = Nanos::ZERO;
+        drop(own);
+        let lane = self.lane(session.thread, digest);
+        let verdict = match passage {
+            Passage::Unqueued => {
+                self.fronts[lane as usize].enter_above();
+                Verdict::Admitted
+            }
+            _ => self.ask(&session, lane, tenant),
+        };
+        match verdict {
+            Verdict::Admitted => self.place(&session, lane, digest),
+            // The server ends it, if need be because its client is gone.
+            Verdict::Killed if self.server.is_killed(thd) => {}
+            Verdict::Killed => return self.refuse(thd, Rejection::Killed),
+            Verdict::Rejected(rejection) => return self.refuse(thd, rejection),
+        }
+        true
+    }
+
+    fn ask(&self, session: &Arc<Session>, lane: Lane, tenant: evenkeel_core::admission::TenantId) -> Verdict {
+        match self.fronts[lane as usize].enter() {
+            AtFront::Free => return Verdict::Admitted,
+            AtFront::WouldWait => {
+                lock(self.shard(session.thread)).tally.would_wait += 1;
+                return Verdict::Admitted;
+            }
+            AtFront::Shut => {}
+        }
+        let now = self.now();
+        let caller = Caller { session: SessionId(session.thread), tenant, server: 0, thread: 0 };
+        let asked = self.at_gate(|keeper| {
+            let asked = keeper.gate.ask(now, lane, caller);
+            if let Asked::Queued(stand) = asked {
+                keeper.waiting.insert(session.thread, Waiting { session: Arc::clone(session), stand });
+            }
+            asked
+        });
+        match asked {
+            Asked::Admitted(_) => Verdict::Admitted,
+            Asked::Rejected(rejection) => Verdict::Rejected(rejection),
+            Asked::Queued(_) => {
+                let verdict = self.wait(session);
+                let waited = self.now() - now;
+                lock(self.shard(session.thread)).tally.waited(waited);
+                verdict
+            }
+        }
+    }
+
+    fn wait(&self, session: &Arc<Session>) -> Verdict {
+        let before = self.server.set_info(session.thd, WAITS.as_ptr());
+        let verdict = loop {
+            if let Some(verdict) = session.wait(CHECK) {
+                break verdict;
+            }
+            if self.now() - Nanos(self.lease.load(Relaxed)) > LEASE {
+                self.open();
+            }
+        };
+        // The text lies in the library, which may be gone before the session is.
+        self.server.set_info(session.thd, before);
+        verdict
+    }
+
+    fn place(&self, session: &Arc<Session>, lane: Lane, digest: u64) {
+        *lock(&session.held) = Some(Held::new(lane, digest));
+        session.began(self.now());
+        lock(self.shard(session.thread)).placed.push(Arc::clone(session));
+    }
+
+    /// A command, or one of several statements in it, has ended with this error.
+    pub fn ends(&self, thd: Thd, thread: u64, error: u16) {
+        if self.options.mode() == Mode::Off && self.is_empty() {
+            return;
+        }
+        let Some(session) = self.known(thread) else { return };
+        let now = self.now();
+        let mut own = lock(&session.own);
+        let Some(after) = own.ends(&self.server, thd, error) else { return };
+        let mut held = lock(&session.held);
+        if held.is_none() {
+            return;
+        }
+        let (lasted, at_server) = session.lasts(now);
+        if at_server {
+            own.busy += lasted;
+        }
+        session.ended(now);
+        if !after.open
+            && let Some(held) = held.take()
+        {
+            let mut shard = lock(self.shard(session.thread));
+            shard.placed.retain(|placed| placed.thread != session.thread);
+            let threshold = shard.threshold;
+            shard.tally.ended(after.ended, held.digest, own.busy, threshold);
+            drop(shard);
+            self.leave(held, now);
+        }
+    }
+
+    /// The session is gone, or another user's.
+    pub fn parts(&self, thread: u64) {
+        let session = lock(self.shard(thread)).sessions.remove(&thread);
+        let Some(session) = session else { return };
+        let held = lock(&session.held).take();
+        lock(self.shard(thread)).placed.retain(|placed| placed.thread != thread);
+        if let Some(held) = held {
+            self.leave(held, self.now());
+        }
+    }
+
+    fn leave(&self, held: Held, now: Nanos) {
+        let lane = held.place.lane;
+        if held.place.aside {
+            self.at_gate(|keeper| keeper.gate.leave(now, held.place));
+        } else if self.fronts[lane as usize].leave() {
+            self.at_gate(|keeper| keeper.gate.pass_on(now, lane));
+        }
+    }
+
+    fn lane(&self, thread: u64, digest: u64) -> Lane {
+        let is_long = lock(self.shard(thread)).long.contains(&digest);
+        if is_long { Lane::Long } else { Lane::Short }
+    }
+
+    fn refuse(&self, thd: Thd, rejection: Rejection) -> bool {
+        let text = std::ffi::CString::new(format!("evenkeel: {rejection}")).unwrap_or_default();
+        self.options.shown.refused.fetch_add(1, Relaxed);
+        !self.server.refuse(thd, self.options.refusal(), &text)
+    }
+
+    /// Whether no transaction has a place and nobody waits.
+    fn is_empty(&self) -> bool {
+        Lane::ALL.iter().all(|lane| self.fronts[*lane as usize].running() == 0)
+            && self.options.shown.aside.load(Relaxed) == 0
+    }
+
+    /// Lets everybody in at once. The gate goes on to decide where whoever looks after it says so.
+    pub fn open(&self) {
+        let now = self.now();
+        let open = evenkeel_core::gate::Options { watch: true, ..self.options.gate() };
+        self.at_gate(|keeper| keeper.gate.set_options(now, open));
+    }
+
+    /// The gate is looked after: it decides on until [`LEASE`] has passed.
+    pub fn renew(&self) {
+        self.lease.store(self.now().0, Relaxed);
+    }
+
+    /// Sessions whose events come on more than one thread belong to a pool of threads, of which a wait would hold one.
+    fn notice_thread(&self, session: &Session, known: &mut usize) {
+        let present = unsafe { libc::pthread_self() } as usize;
+        if *known != present {
+            let is_pool = *known != 0;
+            *known = present;
+            session.task.store(unsafe { libc::gettid() } as u32, Relaxed);
+            if is_pool {
+                self.pooled.store(true, Relaxed);
+                self.open();
+            }
+        }
+    }
+
+    /// UNINSTALL sends the events of idle sessions to nobody: their places would never come back, and who waits for them would
+    /// wait for ever.
+    fn open_for_uninstall(&self, text: &[u8]) {
+        let verb = text.trim_ascii_start().get(..9).unwrap_or_default();
+        if verb.eq_ignore_ascii_case(b"uninstall") {
+            self.options.open_until(self.now() + Nanos::from_secs(5));
+            self.open();
+        }
+    }
+
+    /// Sessions that have a place.
+    pub fn placed(&self) -> impl Iterator<Item = Arc<Session>> {
+        self.shards.iter().flat_map(|shard| lock(shard).placed.clone())
+    }
+
+    /// What was counted since the last call; from when on a transaction is long from now on.
+    pub fn take(&self, threshold: Nanos) -> Tally {
+        let mut all = Tally::default();
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            all.add(&std::mem::take(&mut shard.tally));
+            shard.threshold = threshold;
+        }
+        all
+    }
+
+    /// The kinds that are long from now on.
+    pub fn set_long(&self, long: &Arc<HashSet<u64>>) {
+        self.shards.iter().for_each(|shard| lock(shard).long = Arc::clone(long));
+    }
+
+    pub fn running(&self, lane: Lane) -> usize {
+        self.fronts[lane as usize].running()
+    }
+}

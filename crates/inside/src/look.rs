@@ -1,0 +1,374 @@
+//! The thread that looks after the gate: what runs long, what waits inside the server, who was killed, and the limits.
+
+use crate::hall::Hall;
+use crate::options::Mode;
+use crate::session::{Session, Verdict, lock};
+use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Costs, Interval};
+use evenkeel_core::control::{
+    Bounds, Controller, ControllerSettings, Signals, SupervisedController, Verdict as Decided,
+};
+use evenkeel_core::gate::{Gate, Kinds, Lane};
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// From one look to the next while somebody waits, and else.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(20));
+const KILLS_EVERY: Nanos = Nanos::from_millis(50);
+const TICK: Nanos = Nanos::from_millis(50);
+/// What runs long is looked at so often.
+const AGAIN: Nanos = Nanos::from_millis(50);
+/// Time without any end after which liveness lets one more in.
+const PATIENCE: Nanos = Nanos::from_secs(1);
+/// Limits at the start, and the highest.
+pub const INITIAL: u32 = 8;
+const LIMIT_MAX: u32 = 1_024;
+
+/// Stops the thread.
+#[derive(Debug, Default)]
+pub struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    pub fn stop(&self) {
+        *lock(&self.stopped) = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether it is to stop, after so long at most.
+    fn after(&self, longest: Duration) -> bool {
+        let stopped = self.changed.wait_timeout_while(lock(&self.stopped), longest, |stopped| !*stopped);
+        stopped.map_or(true, |(stopped, _)| *stopped)
+    }
+}
+
+pub struct Looker {
+    hall: Arc<Hall>,
+    controller: Option<SupervisedController>,
+    mode: Mode,
+    kinds: Kinds,
+    long: Arc<HashSet<u64>>,
+    costs: Costs,
+    last_tick: Nanos,
+    last_kills: Nanos,
+    /// Running and waiting in the short lane, at each look since the last tick, added up.
+    levels: (f64, f64, f64, usize),
+    /// When something that runs in each lane was seen to use the server.
+    busy: [Nanos; 2],
+    oldest: (Nanos, u64),
+    cpu: Cpu,
+    cpus: usize,
+    open: bool,
+}
+
+impl Looker {
+    pub fn new(hall: Arc<Hall>) -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            hall,
+            controller: None,
+            mode: Mode::Watch,
+            kinds: Kinds::default(),
+            long: Arc::default(),
+            costs: Costs::default(),
+            last_tick: Nanos::ZERO,
+            last_kills: Nanos::ZERO,
+            levels: (0.0, 0.0, 0.0, 0),
+            busy: [Nanos::ZERO; 2],
+            oldest: (Nanos::ZERO, 0),
+            cpu: Cpu::now(),
+            cpus,
+            open: true,
+        }
+    }
+
+    /// Looks until it is stopped.
+    pub fn run(mut self, stop: &Stop) {
+        loop {
+            let waits = Lane::ALL.iter().any(|lane| self.hall.waiting(*lane) > 0);
+            if stop.after(if waits { LOOKS.0 } else { LOOKS.1 }) {
+                return;
+            }
+            let now = self.hall.now();
+            self.hall.renew();
+            self.look(now);
+            if now - self.last_kills >= KILLS_EVERY {
+                self.last_kills = now;
+                self.hall.wake_killed(now);
+            }
+            if now - self.last_tick >= TICK {
+                self.tick(now);
+                self.last_tick = now;
+            }
+        }
+    }
+
+    fn look(&mut self, now: Nanos) {
+        let running = self.hall.running(Lane::Short);
+        self.levels.0 += 1.0;
+        self.levels.1 += running as f64;
+        self.levels.2 += self.hall.waiting(Lane::Short) as f64;
+        self.levels.3 = self.levels.3.max(running);
+        let threshold = self.kinds.threshold();
+        self.oldest = (Nanos::ZERO, 0);
+        let hall = Arc::clone(&self.hall);
+        for session in hall.placed() {
+            let (lasted, at_server) = session.lasts(now);
+            if lasted >= threshold {
+                self.look_at(now, &session, lasted, at_server);
+            }
+        }
+    }
+
+    /// A transaction has a place whose statement has run for long, or that has been idle for as long.
+    fn look_at(&mut self, now: Nanos, session: &Session, lasted: Nanos, at_server: bool) {
+        let mut held = lock(&session.held);
+        let Some(held) = held.as_mut().filter(|held| now >= held.look) else { return };
+        // It may have begun something meanwhile.
+        if session.lasts(now).0 < self.kinds.threshold() {
+            return;
+        }
+        if at_server && lasted > self.oldest.0 {
+            self.oldest = (lasted, held.digest);
+        }
+        let uses = at_server && uses_server(session.task.load(Relaxed));
+        let was_asleep = std::mem::replace(&mut held.slept, !uses);
+        held.look = if held.slept && !was_asleep { now + Nanos::from_millis(4) } else { now + AGAIN };
+        if uses {
+            self.busy[Lane::Long as usize] = now;
+            self.busy[held.place.lane as usize] = now;
+        }
+        let aside = held.place.aside;
+        self.hall.at_gate(|keeper| match (uses, aside) {
+            (true, true) => {
+                keeper.gate.move_to_long(now, &mut held.place);
+                keeper.gate.step_back(&mut held.place);
+            }
+            (true, false) => keeper.gate.move_to_long(now, &mut held.place),
+            (false, false) if was_asleep || !at_server => {
+                keeper.gate.step_aside(now, &mut held.place);
+            }
+            (false, _) => {}
+        });
+    }
+
+    fn tick(&mut self, now: Nanos) {
+        let threshold = self.kinds.threshold();
+        let tally = self.hall.take(threshold);
+        if tally.teach(&mut self.kinds) {
+            self.long = Arc::new(self.kinds.long().collect());
+            self.hall.set_long(&self.long);
+        }
+        self.set_mode(now);
+        let limit = self.hall.limit(Lane::Short);
+        let (looks, running, queued, most) = std::mem::replace(&mut self.levels, (0.0, 0.0, 0.0, 0));
+        let long = Arc::clone(&self.long);
+        let interval = Interval {
+            start: self.last_tick,
+            end: now,
+            in_flight_mean: running / looks.max(1.0),
+            in_flight_max: most,
+            queued_mean: queued / looks.max(1.0),
+            ..tally.interval(&mut self.costs, |digest| !long.contains(&digest))
+        };
+        let signals = self.cpu.signals(self.cpus, interval.completions);
+        let decided = self.controller.as_mut().map(|controller| {
+            let mut sample = evenkeel_core::control::Sample { signals, ..interval.sample(limit as u32) };
+            controller.tick(&mut sample)
+        });
+        if let Some(decided) = &decided
+            && decided.limit as usize != limit
+        {
+            self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, decided.limit as usize));
+        }
+        self.keep_alive(now);
+        self.show(&tally, decided.as_ref());
+    }
+
+    fn set_mode(&mut self, now: Nanos) {
+        let mode = self.hall.options.mode();
+        let pooled = self.hall.pooled.load(Relaxed);
+        let open = matches!(mode, Mode::Watch | Mode::Off) || pooled || self.hall.options.is_open(now);
+        if mode != self.mode || self.controller.is_none() {
+            self.mode = mode;
+            let limit = self.hall.limit(Lane::Short) as u32;
+            self.controller = match mode {
+                Mode::Auto | Mode::Watch => Some(supervised(limit.min(LIMIT_MAX))),
+                Mode::Fixed(_) | Mode::Off => None,
+            };
+            if let Mode::Fixed(limit) = mode {
+                self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, limit as usize));
+            }
+        }
+        let options = evenkeel_core::gate::Options { watch: open, ..self.hall.options.gate() };
+        self.open = open;
+        self.hall.at_gate(|keeper| keeper.gate.set_options(now, options));
+        let wait = self.hall.options.max_wait_ms.load(Relaxed);
+        if wait > 0 {
+            self.hall.at_gate(|keeper| keeper.gate.reject_overdue(now, Nanos::from_millis(wait)));
+        }
+    }
+
+    /// Liveness, where nothing that runs in a lane was seen to use the server for as long.
+    fn keep_alive(&mut self, now: Nanos) {
+        for lane in Lane::ALL {
+            if now - self.busy[lane as usize] >= PATIENCE {
+                self.hall.at_gate(|keeper| keeper.gate.keep_alive(now, lane, PATIENCE));
+            }
+        }
+    }
+
+    fn show(&self, tally: &crate::tally::Tally, decided: Option<&Decided>) {
+        let shown = &self.hall.options.shown;
+        let counted = self.hall.at_gate(|keeper| Counted::of(&keeper.gate));
+        for lane in 0..2 {
+            shown.limit[lane].store(counted.limit[lane] as u64, Relaxed);
+            shown.running[lane].store(counted.running[lane] as u64, Relaxed);
+            shown.waiting[lane].store(counted.waiting[lane] as u64, Relaxed);
+        }
+        shown.aside.store(counted.aside as u64, Relaxed);
+        shown.liveness.store(counted.liveness, Relaxed);
+        shown.completed.fetch_add(tally.completions(), Relaxed);
+        shown.rolled_back.fetch_add(tally.rolled_back(), Relaxed);
+        shown.would_wait.fetch_add(tally.would_wait, Relaxed);
+        shown.waits.fetch_add(tally.waits, Relaxed);
+        shown.waited_ms.fetch_add((tally.waited_s * 1e3).round() as u64, Relaxed);
+        shown.long_from_ms.store(self.kinds.threshold().0 / 1_000_000, Relaxed);
+        shown.oldest_ms.store(self.oldest.0.0 / 1_000_000, Relaxed);
+        let put = |place: &Mutex<String>, text: &dyn std::fmt::Display| {
+            let mut place = lock(place);
+            place.clear();
+            let _ = write!(place, "{text}");
+        };
+        match decided {
+            Some(decided) => put(&shown.reasons[0], decided),
+            None => put(&shown.reasons[0], &format_args!("limit {}, because it is fixed", counted.limit[0])),
+        }
+        put(&shown.reasons[1], &format_args!("limit {}", counted.limit[1]));
+        put(&shown.oldest, &format_args!("{:016x}", self.oldest.1));
+        put(
+            &shown.state,
+            &match (self.mode, self.hall.pooled.load(Relaxed), self.open) {
+                (_, true, _) => "passes everything: thread_handling is a pool of threads",
+                (Mode::Off, ..) => "off",
+                (Mode::Watch, ..) => "watches, and holds nothing back",
+                (_, _, true) => "passes everything: it is being uninstalled",
+                (_, _, false) => "limits",
+            },
+        );
+    }
+}
+
+fn supervised(limit: u32) -> SupervisedController {
+    let bounds = Bounds { initial: limit, range: (1, LIMIT_MAX) };
+    let controller: Box<dyn Controller> = ControllerSettings::named("evenkeel", bounds)
+        .map(|settings| settings.build())
+        .unwrap_or_else(|| Box::new(evenkeel_core::control::Fixed::new(limit)));
+    SupervisedController::new(controller, limit, LIMIT_MAX)
+}
+
+struct Counted {
+    limit: [usize; 2],
+    running: [usize; 2],
+    waiting: [usize; 2],
+    aside: usize,
+    liveness: u64,
+}
+
+impl Counted {
+    fn of(gate: &Gate) -> Self {
+        Self {
+            limit: Lane::ALL.map(|lane| gate.limit(lane)),
+            running: Lane::ALL.map(|lane| gate.running(lane)),
+            waiting: Lane::ALL.map(|lane| gate.waiting(lane)),
+            aside: gate.aside(),
+            liveness: gate.liveness_total(),
+        }
+    }
+}
+
+/// Whether a thread of this process runs, waits for a CPU or for a disk: everything but sleep, in which it waits for a lock, for the
+/// network or for time to pass.
+fn uses_server(task: u32) -> bool {
+    let mut text = [0; 512];
+    let read =
+        std::fs::File::open(format!("/proc/self/task/{task}/stat")).and_then(|mut file| file.read(&mut text));
+    let text = &text[..read.unwrap_or(0)];
+    // Behind the name, which may have any letters in it.
+    let state = text.iter().rposition(|byte| *byte == b')').and_then(|end| text.get(end + 2));
+    state.is_none_or(|state| *state != b'S')
+}
+
+/// CPU time that the server has used, and its context switches.
+#[derive(Clone, Copy, Debug)]
+struct Cpu {
+    user_s: f64,
+    system_s: f64,
+    switches: f64,
+    at: std::time::Instant,
+}
+
+impl Cpu {
+    fn now() -> Self {
+        // SAFETY: the kernel fills the structure, of which any bits are a value.
+        let used = unsafe {
+            let mut used: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_SELF, &raw mut used);
+            used
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        Self {
+            user_s: seconds(used.ru_utime),
+            system_s: seconds(used.ru_stime),
+            switches: (used.ru_nvcsw + used.ru_nivcsw) as f64,
+            at: std::time::Instant::now(),
+        }
+    }
+
+    /// Signals since the last call.
+    fn signals(&mut self, cpus: usize, completions: u64) -> Signals {
+        let before = std::mem::replace(self, Self::now());
+        let (user, system) = (self.user_s - before.user_s, self.system_s - before.system_s);
+        let seconds = (self.at - before.at).as_secs_f64();
+        let per_commit = |amount: f64| (completions > 0).then(|| amount / completions as f64);
+        Signals {
+            cpu_per_commit: per_commit(user + system),
+            switches_per_commit: per_commit(self.switches - before.switches),
+            user_cpu_share: (seconds > 0.0).then(|| (user / seconds / cpus as f64).clamp(0.0, 1.0)),
+            ..Signals::default()
+        }
+    }
+}
+
+impl Hall {
+    /// Who was killed while it waited goes on, for the server to end its statement; whose client is gone leaves the queue too.
+    pub fn wake_killed(&self, now: Nanos) {
+        let killed = self.at_gate(|keeper| {
+            let server = self.server;
+            let ends = |session: &Session| server.is_killed(session.thd) || server.is_gone(session.thd);
+            let killed: Vec<u64> = keeper
+                .waiting
+                .iter()
+                .filter(|(_, waiting)| ends(&waiting.session))
+                .map(|(id, _)| *id)
+                .collect();
+            let killed = killed.into_iter().filter_map(|id| keeper.waiting.remove(&id));
+            killed.filter(|waiting| keeper.gate.cancel(now, waiting.stand)).collect::<Vec<_>>()
+        });
+        killed.into_iter().for_each(|waiting| waiting.session.decide(Verdict::Killed));
+    }
+
+    pub fn waiting(&self, lane: Lane) -> usize {
+        self.at_gate(|keeper| keeper.gate.waiting(lane))
+    }
+
+    pub fn limit(&self, lane: Lane) -> usize {
+        self.at_gate(|keeper| keeper.gate.limit(lane))
+    }
+}

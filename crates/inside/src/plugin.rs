@@ -1,0 +1,188 @@
+//! What the server calls.
+
+use crate::abi::{self, Connection, General, MariaAudit, MariaPlugin, Shared};
+use crate::hall::{Hall, Statement};
+use crate::look::{INITIAL, Looker, Stop};
+use crate::options::{Mode, Options};
+use crate::server::{Server, Thd};
+use crate::variables;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{null, null_mut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst};
+use std::thread::JoinHandle;
+
+/// What lives while the plugin is installed.
+pub struct Installed {
+    pub hall: Arc<Hall>,
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+static INSTALLED: AtomicPtr<Installed> = AtomicPtr::new(null_mut());
+/// Something panicked: the plugin does nothing any more.
+static BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// Calls `act` with what is installed, if anything is and works. A panic does not leave: the server would end.
+pub fn guarded<R>(otherwise: R, act: impl FnOnce(&Installed) -> R) -> R {
+    if BROKEN.load(SeqCst) {
+        return otherwise;
+    }
+    // SAFETY: the server calls nothing of the plugin before `init` and after `deinit`.
+    let Some(installed) = (unsafe { INSTALLED.load(SeqCst).as_ref() }) else { return otherwise };
+    catch_unwind(AssertUnwindSafe(|| act(installed))).unwrap_or_else(|_| {
+        BROKEN.store(true, SeqCst);
+        let _ = catch_unwind(AssertUnwindSafe(|| installed.hall.open()));
+        otherwise
+    })
+}
+
+fn install() -> Option<Installed> {
+    let options = Options::default();
+    variables::read(&options);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let short = match options.mode() {
+        Mode::Fixed(limit) => limit,
+        _ => INITIAL,
+    };
+    let hall = Arc::new(Hall::new(Server::find()?, options, [short as usize, cpus]));
+    let stop = Arc::new(Stop::default());
+    let (looker, stopped) = (Looker::new(Arc::clone(&hall)), Arc::clone(&stop));
+    let thread = without_signals(|| {
+        std::thread::Builder::new().name("evenkeel".to_owned()).spawn(move || {
+            let _ = catch_unwind(AssertUnwindSafe(|| looker.run(&stopped)));
+        })
+    });
+    Some(Installed { hall, stop, thread: Some(thread.ok()?) })
+}
+
+/// A thread begins with the signals that its maker blocks, and the server's signals are its own.
+fn without_signals<R>(make: impl FnOnce() -> R) -> R {
+    // SAFETY: the sets are filled before they are read.
+    unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let made = make();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, null_mut());
+        made
+    }
+}
+
+extern "C" fn init(_: *mut c_void) -> c_int {
+    BROKEN.store(false, SeqCst);
+    let installed = catch_unwind(install).ok().flatten();
+    let Some(installed) = installed else { return 1 };
+    INSTALLED.store(Box::into_raw(Box::new(installed)), SeqCst);
+    0
+}
+
+extern "C" fn deinit(_: *mut c_void) -> c_int {
+    let installed = INSTALLED.swap(null_mut(), SeqCst);
+    if !installed.is_null() {
+        // SAFETY: it was made by `init`, and no session is inside the plugin any more.
+        let mut installed = unsafe { Box::from_raw(installed) };
+        installed.hall.open();
+        installed.stop.stop();
+        let _ = installed.thread.take().map(JoinHandle::join);
+    }
+    0
+}
+
+/// Text of the server.
+///
+/// # Safety
+///
+/// So many bytes have to be there, for as long as the result is used.
+unsafe fn bytes<'a>(text: *const c_char, length: usize) -> &'a [u8] {
+    if text.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(text.cast(), length) } }
+}
+
+/// `root` of `root[root] @ localhost []`.
+fn user(account: &[u8]) -> &[u8] {
+    account.split(|byte| *byte == b'[').next().unwrap_or_default()
+}
+
+extern "C" fn maria_notify(thd: *mut c_void, class: c_uint, event: *const c_void) {
+    guarded((), |installed| match class {
+        // SAFETY: the class says what the event is.
+        abi::GENERAL => general(installed, Thd(thd), unsafe { &*event.cast::<General>() }),
+        abi::CONNECTION => {
+            let connection = unsafe { &*event.cast::<Connection>() };
+            if matches!(connection.subclass, abi::DISCONNECT | abi::CHANGE_USER) {
+                installed.hall.parts(connection.thread);
+            }
+        }
+        _ => {}
+    });
+}
+
+fn general(installed: &Installed, thd: Thd, event: &General) {
+    match event.subclass {
+        abi::GENERAL_LOG => {
+            // SAFETY: the server says how long its texts are, and keeps them during the call.
+            let (account, text) = unsafe {
+                (
+                    bytes(event.user, event.user_length as usize),
+                    bytes(event.query, event.query_length as usize),
+                )
+            };
+            let statement = Statement { thread: event.thread, user: user(account), text };
+            installed.hall.begins(thd, &statement);
+        }
+        abi::GENERAL_STATUS => {
+            installed.hall.ends(thd, event.thread, event.error.try_into().unwrap_or(u16::MAX));
+        }
+        _ => {}
+    }
+}
+
+static MARIA_AUDIT: Shared<MariaAudit> = Shared::new(MariaAudit {
+    interface: abi::MARIADB_AUDIT,
+    release: None,
+    notify: Some(maria_notify),
+    classes: [1 << abi::GENERAL | 1 << abi::CONNECTION],
+});
+
+const NAME: *const c_char = c"evenkeel".as_ptr();
+const AUTHOR: *const c_char = c"Evenkeel".as_ptr();
+const DESCRIPTION: *const c_char = c"Lets as many transactions run as the server carries best".as_ptr();
+
+#[unsafe(no_mangle)]
+pub static _maria_plugin_interface_version_: c_int = abi::MARIADB_INTERFACE;
+#[unsafe(no_mangle)]
+pub static _maria_sizeof_struct_st_plugin_: c_int = size_of::<MariaPlugin>() as c_int;
+#[unsafe(no_mangle)]
+pub static _maria_plugin_declarations_: Shared<[MariaPlugin; 2]> = Shared::new([
+    MariaPlugin {
+        kind: abi::AUDIT_PLUGIN,
+        info: MARIA_AUDIT.pointer(),
+        name: NAME,
+        author: AUTHOR,
+        description: DESCRIPTION,
+        license: abi::LICENSE_BSD,
+        init: Some(init),
+        deinit: Some(deinit),
+        version: 0x0001,
+        status: variables::STATUS.pointer(),
+        variables: variables::ALL.pointer(),
+        version_text: c"0.1".as_ptr(),
+        maturity: abi::GAMMA,
+    },
+    MariaPlugin {
+        kind: 0,
+        info: null(),
+        name: null(),
+        author: null(),
+        description: null(),
+        license: 0,
+        init: None,
+        deinit: None,
+        version: 0,
+        status: null(),
+        variables: null(),
+        version_text: null(),
+        maturity: 0,
+    },
+]);

@@ -1,0 +1,231 @@
+//! A session of the server, as the gate sees it.
+
+use crate::server::{Server, Thd};
+use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Rejection, TenantId};
+use evenkeel_core::gate::{Lane, Place, Stand};
+use evenkeel_core::policy::{After, Command, Passage, Reply, Seen, Session as Policy, status};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What a lock protects is whole also after a panic: each call changes one thing.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A session, from its first statement on.
+pub struct Session {
+    pub thread: u64,
+    pub thd: Thd,
+    /// Its thread's number for the kernel.
+    pub task: AtomicU32,
+    pub own: Mutex<Own>,
+    /// The place that its transaction runs in.
+    pub held: Mutex<Option<Held>>,
+    /// When the present statement began, or when the last one ended.
+    pub since: AtomicU64,
+    /// Whether a statement is at the server.
+    pub at_server: AtomicU32,
+    seat: (Mutex<Option<Verdict>>, Condvar),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub place: Place,
+    /// Digest of the first statement; 0 where it is not known.
+    pub digest: u64,
+    /// When the watch looks at it again.
+    pub look: Nanos,
+    /// Whether it did not use the server at the last look.
+    pub slept: bool,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Admitted,
+    /// It goes on without a place: it was killed, and the server will see that.
+    Killed,
+    Rejected(Rejection),
+}
+
+/// A session that waits.
+pub struct Waiting {
+    pub session: std::sync::Arc<Session>,
+    pub stand: Stand,
+}
+
+impl Session {
+    pub fn new(server: &Server, (thread, thd): (u64, Thd), tenant: TenantId, administrator: bool) -> Self {
+        Self {
+            thread,
+            thd,
+            task: AtomicU32::new(0),
+            own: Mutex::new(Own::new(server, thd, tenant, administrator)),
+            held: Mutex::default(),
+            since: AtomicU64::new(0),
+            at_server: AtomicU32::new(0),
+            seat: (Mutex::default(), Condvar::new()),
+        }
+    }
+
+    pub fn began(&self, now: Nanos) {
+        self.since.store(now.0, Relaxed);
+        self.at_server.store(1, Relaxed);
+    }
+
+    pub fn ended(&self, now: Nanos) {
+        self.since.store(now.0, Relaxed);
+        self.at_server.store(0, Relaxed);
+    }
+
+    /// How long the present statement has run, or for how long nothing has come since; and whether it is the former.
+    pub fn lasts(&self, now: Nanos) -> (Nanos, bool) {
+        (now - Nanos(self.since.load(Relaxed)), self.at_server.load(Relaxed) != 0)
+    }
+
+    /// Waits for the verdict, or for so long.
+    pub fn wait(&self, longest: Duration) -> Option<Verdict> {
+        let (seat, changed) = (&self.seat.0, &self.seat.1);
+        let waited = changed.wait_timeout_while(lock(seat), longest, |verdict| verdict.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.take()
+    }
+
+    pub fn decide(&self, verdict: Verdict) {
+        *lock(&self.seat.0) = Some(verdict);
+        self.seat.1.notify_one();
+    }
+}
+
+/// What only the session's own thread looks at.
+pub struct Own {
+    policy: Policy,
+    pub tenant: TenantId,
+    pub administrator: bool,
+    /// The list of administrators that it was looked up in.
+    pub list: u64,
+    /// The command at hand; what comes meanwhile belongs to it.
+    running: Option<Running>,
+    results: u32,
+    /// Without autocommit: whether a transaction may be open, which the server does not say.
+    touched: bool,
+    /// Time at the server of the transaction's statements.
+    pub busy: Nanos,
+    /// The thread that its events come on.
+    pub on_thread: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    passage: Passage,
+    ends: bool,
+    /// How many statements the command has, as far as its text says: for each a result comes.
+    statements: u32,
+}
+
+/// Bytes of a statement that are read: the head says what it does.
+const HEAD: usize = 16_384;
+const COM_QUERY: u8 = 3;
+const DEADLOCK: u16 = 1213;
+
+impl Own {
+    fn new(server: &Server, thd: Thd, tenant: TenantId, administrator: bool) -> Self {
+        let mut own = Self {
+            policy: Policy::new(status::AUTOCOMMIT, administrator),
+            tenant,
+            administrator,
+            list: 0,
+            running: None,
+            results: 0,
+            touched: false,
+            busy: Nanos::ZERO,
+            on_thread: 0,
+        };
+        own.policy = Policy::new(own.status(server, thd), administrator);
+        own
+    }
+
+    pub fn set_administrator(&mut self, administrator: bool) {
+        self.administrator = administrator;
+        self.policy.set_administrator(administrator);
+    }
+
+    /// Whether a command is at hand. Of one that seems to have several statements some may never come: the next one shows it.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some_and(|running| running.statements == 1 || self.results == 0)
+    }
+
+    /// A statement comes: how it may enter, and its digest.
+    pub fn begins(&mut self, text: &[u8]) -> (Passage, u64) {
+        let head = text.get(..HEAD).unwrap_or(text);
+        let command =
+            Command { code: COM_QUERY, text: Some(head), whole: head.len() == text.len(), statement: None };
+        let seen: Seen = self.policy.look(&command);
+        let passage = self.policy.passage(&seen);
+        let digest = seen.digest();
+        let (ends, statements) = (seen.ends_transaction(), seen.statements());
+        self.running = Some(Running { passage, ends, statements });
+        self.results = 0;
+        self.policy.sent(seen, passage);
+        (passage, digest)
+    }
+
+    /// The command, or a statement of it, has ended with this error: where the session stands, once all have.
+    pub fn ends(&mut self, server: &Server, thd: Thd, error: u16) -> Option<After> {
+        let Some(Running { passage, ends, statements }) = self.running else {
+            return Some(self.came_back(server, thd));
+        };
+        self.results += 1;
+        if self.results < statements && error == 0 {
+            return None;
+        }
+        self.running = None;
+        let ended = error == DEADLOCK || ends && error == 0;
+        self.touched = !ended && (self.touched || passage != Passage::Bypass);
+        let reply = Reply {
+            status: Some(self.status(server, thd)),
+            error: (error != 0).then_some(error),
+            statement: None,
+            many: self.results > 1,
+        };
+        let after = self.policy.replied(&reply);
+        self.forget_locks(server, thd);
+        Some(after)
+    }
+
+    /// A command ended that the gate did not see begin: it was reset, or the gate was off.
+    fn came_back(&mut self, server: &Server, thd: Thd) -> After {
+        self.touched &= !server.commits_by_itself(thd);
+        let status = self.status(server, thd);
+        let open = status & status::IN_TRANSACTION != 0;
+        if self.policy.hold().transaction != open {
+            self.policy = Policy::new(status, self.administrator);
+        }
+        self.forget_locks(server, thd);
+        After { open, ..After::default() }
+    }
+
+    /// Locks that it took and does not hold any more, as after COM_RESET_CONNECTION.
+    fn forget_locks(&mut self, server: &Server, thd: Thd) {
+        let hold = self.policy.hold();
+        if hold.is_any() && !hold.is_solid() && !hold.xa && server.holds_locks(thd) == Some(false) {
+            self.policy = Policy::new(self.status(server, thd), self.administrator);
+        }
+    }
+
+    /// The status word that an answer of the server would end with.
+    fn status(&mut self, server: &Server, thd: Thd) -> u16 {
+        let by_itself = server.commits_by_itself(thd);
+        self.touched &= !by_itself;
+        let open = server.has_begun(thd) || self.touched;
+        let flag = |set: bool, flag: u16| if set { flag } else { 0 };
+        flag(open, status::IN_TRANSACTION) | flag(by_itself, status::AUTOCOMMIT)
+    }
+}
+
+impl Held {
+    pub fn new(lane: Lane, digest: u64) -> Self {
+        Self { place: Place { lane, aside: false }, digest, look: Nanos::ZERO, slept: false }
+    }
+}
