@@ -100,6 +100,7 @@ metrics! { CONNECTIONS: |s: Stats|
     counter "backend_failures_total" "Connections to the server that failed." => s.unreachable.get();
     counter "commands_total" "Commands that were sent on." => s.commands.get();
     counter "resets_total" "Sessions reset for clients that left." => s.resets.get();
+    counter "kept_awake_total" "Signs of life to the server for sessions in the queue." => s.kept_awake.get();
     counter "login_timeouts_total" "Clients too slow with their login." => s.login_timeouts.get();
     counter "clients_refused_total" "Clients beyond the most at a time." => s.clients_refused.get();
     counter "failovers_total" "Times when another server answered at the address." => s.failovers.get();

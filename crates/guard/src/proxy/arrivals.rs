@@ -45,6 +45,8 @@ pub struct Stats {
     unreachable_why: Mutex<String>,
     pub commands: Count,
     pub resets: Count,
+    /// Times when the server heard of a session in the queue, so as not to close it.
+    pub kept_awake: Count,
     /// Clients that took longer for their login than they may.
     pub login_timeouts: Count,
     /// Clients beyond the most that may be connected at a time, which were turned away. They are not among `refused`.
