@@ -49,6 +49,9 @@ fn parts(event: &Event) -> Parts {
         Event::Counted { level, name, count, hint } => {
             (*level, *name, hinted(json!({ "count": count }), hint))
         }
+        Event::Malformed { client, why, others } => {
+            ("warn", "malformed", json!({ "client": client, "why": why, "others": others }))
+        }
         Event::BackendDown { backend, failed, why } => {
             ("error", "backend_down", json!({ "backend": backend, "failed": failed, "why": why }))
         }
@@ -103,9 +106,8 @@ struct Told {
     of: fn(&Stats) -> &Count,
 }
 
-const TOLD: [Told; 6] = [
+const TOLD: [Told; 5] = [
     Told { level: "warn", name: "refused", hint: "", of: |stats| &stats.refused },
-    Told { level: "warn", name: "malformed", hint: "", of: |stats| &stats.malformed },
     Told {
         level: "warn",
         name: "login_timeouts",
@@ -137,6 +139,7 @@ const TOLD: [Told; 6] = [
 #[derive(Debug, Default)]
 pub struct Watch {
     told: [u64; TOLD.len()],
+    malformed: u64,
     unreachable: u64,
     logins: u64,
     down: bool,
@@ -151,6 +154,11 @@ impl Watch {
             if count > 0 {
                 events.push(Event::Counted { level, name, count, hint });
             }
+        }
+        let malformed = growth(&mut self.malformed, &stats.malformed);
+        if malformed > 0 {
+            let (client, why) = stats.last_malformed();
+            events.push(Event::Malformed { client, why, others: malformed - 1 });
         }
         let failed = growth(&mut self.unreachable, &stats.unreachable);
         let logins = growth(&mut self.logins, &stats.logins);
@@ -252,6 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn of_many_malformed_connections_the_last_is_named() {
+        let (mut watch, stats) = (Watch::default(), Stats::default());
+        (1..=1_000)
+            .for_each(|port| stats.count_malformed(format!("10.0.0.9:{port}"), "malformed reply".into()));
+        let told = watch.look(&stats, &Address::Unix("/s".into()));
+        let lines: Vec<_> = told.iter().map(|event| line(event, 0, Form::Text)).collect();
+        let [line] = &lines[..] else { panic!("{lines:?}") };
+        let named = "event=malformed client=10.0.0.9:1000 others=999 why=\"malformed reply\"";
+        assert!(line.ends_with(named), "{line}");
+        assert_eq!(watch.look(&stats, &Address::Unix("/s".into())), []);
+    }
+
+    #[test]
     fn refusals_are_told_as_a_number_not_each() {
         let (mut watch, stats) = (Watch::default(), Stats::default());
         let mut told = || {
@@ -262,8 +283,7 @@ mod tests {
             watch.look(&stats, &Address::Unix("/s".into())).into_iter().map(counted).collect::<Vec<_>>()
         };
         add(&stats.refused, 1_000);
-        add(&stats.malformed, 2);
-        assert_eq!(told(), [("refused", 1_000), ("malformed", 2)]);
+        assert_eq!(told(), [("refused", 1_000)]);
         assert!(told().is_empty());
         add(&stats.clients_refused, 40);
         add(&stats.panics, 1);

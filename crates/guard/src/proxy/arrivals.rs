@@ -40,6 +40,8 @@ pub struct Stats {
     pub without_tls: Count,
     pub refused: Count,
     pub malformed: Count,
+    /// Whose the last of them was, and why it was cut.
+    malformed_last: Mutex<(String, String)>,
     pub unreachable: Count,
     /// Why the last of them failed.
     unreachable_why: Mutex<String>,
@@ -61,6 +63,16 @@ impl Stats {
     pub fn count_unreachable(&self, why: String) {
         self.unreachable.add();
         *self.unreachable_why.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    pub fn count_malformed(&self, client: String, why: String) {
+        *self.malformed_last.lock().unwrap_or_else(PoisonError::into_inner) = (client, why);
+        self.malformed.add();
+    }
+
+    /// The client of the connection that was cut last as malformed, and the reason.
+    pub fn last_malformed(&self) -> (String, String) {
+        self.malformed_last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn why_unreachable(&self) -> String {

@@ -1,6 +1,6 @@
 //! The command itself: what an operator is told, metrics, reload, drain, the live view; and the demo.
 
-use super::client::{Client, MODERN};
+use super::client::{Client, MODERN, packets};
 use super::logins::certificate;
 use super::server::{Server, eventually, free_port, signal};
 use crate::cli::{Running, found};
@@ -218,6 +218,20 @@ fn what_the_guard_does_can_be_watched() {
     let picture = String::from_utf8_lossy(&picture);
     assert!(picture.contains("controller reflection") && picture.contains("cycles_per_commit"), "{picture}");
     process.shows("/nothing", "404 Not Found");
+}
+
+#[test]
+fn a_client_that_is_cut_for_what_it_says_is_named_in_the_log() {
+    let server = Server::up(&[]);
+    let process = Process::start(&server, "controller = 'fixed'");
+    let mut client = Client::connect(&process.address, MODERN);
+    client.send_raw(&packets(7, b"\x03SELECT 1"));
+    let named = format!(
+        "event=malformed client=127.0.0.1:{} others=0 why=\"packet number 7 where 0 was due\"",
+        client.local_port()
+    );
+    eventually("its name", || process.log().contains(&named));
+    process.shows("/metrics", "\nevenkeel_guard_malformed_total 1\n");
 }
 
 #[test]
