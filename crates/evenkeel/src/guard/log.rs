@@ -143,11 +143,14 @@ pub struct Watch {
     unreachable: u64,
     logins: u64,
     down: bool,
+    /// While it was down, somebody knew why: it is up again when he knows nothing any more.
+    known: bool,
     warned: bool,
 }
 
 impl Watch {
-    pub fn look(&mut self, stats: &Stats, backend: &Address) -> Vec<Event> {
+    /// `trouble`: why the server serves no clients, where that is known.
+    pub fn look(&mut self, stats: &Stats, backend: &Address, trouble: Option<String>) -> Vec<Event> {
         let mut events = Vec::new();
         for (&Told { level, name, hint, of }, last) in TOLD.iter().zip(&mut self.told) {
             let count = growth(last, of(stats));
@@ -162,14 +165,16 @@ impl Watch {
         }
         let failed = growth(&mut self.unreachable, &stats.unreachable);
         let logins = growth(&mut self.logins, &stats.logins);
-        if failed > 0 && !self.down {
-            let why = stats.why_unreachable();
+        let is_down = failed > 0 || trouble.is_some();
+        self.known |= trouble.is_some();
+        if is_down && !self.down {
+            let why = trouble.unwrap_or_else(|| stats.why_unreachable());
             events.push(Event::BackendDown { backend: backend.to_string(), failed, why });
-        } else if self.down && failed == 0 && logins > 0 {
+        } else if self.down && !is_down && (logins > 0 || self.known) {
             events.push(Event::BackendUp);
-            self.down = false;
+            (self.down, self.known) = (false, false);
         }
-        self.down |= failed > 0;
+        self.down |= is_down;
         if stats.without_tls.get() > 0 && !std::mem::replace(&mut self.warned, true) {
             events.push(without_tls());
         }
@@ -248,7 +253,7 @@ mod tests {
         let mut after = |failed, logins| {
             (0..failed).for_each(|_| stats.count_unreachable("refused".into()));
             add(&stats.logins, logins);
-            watch.look(&stats, &Address::Unix("/s".into()))
+            watch.look(&stats, &Address::Unix("/s".into()), None)
         };
         assert_eq!(after(0, 5), []);
         let down = Event::BackendDown { backend: "/s".into(), failed: 3, why: "refused".into() };
@@ -260,16 +265,27 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_says_nothing_is_told_without_any_login() {
+        let (mut watch, stats) = (Watch::default(), Stats::default());
+        let mut after = |why: Option<&str>| {
+            let events = watch.look(&stats, &Address::Unix("/s".into()), why.map(Into::into));
+            events.iter().map(|event| parts(event).1).collect::<Vec<_>>()
+        };
+        let told = [None, Some("silent"), Some("full"), None, None].map(&mut after);
+        assert_eq!(told, [vec![], vec!["backend_down"], vec![], vec!["backend_up"], vec![]]);
+    }
+
+    #[test]
     fn of_many_malformed_connections_the_last_is_named() {
         let (mut watch, stats) = (Watch::default(), Stats::default());
         (1..=1_000)
             .for_each(|port| stats.count_malformed(format!("10.0.0.9:{port}"), "malformed reply".into()));
-        let told = watch.look(&stats, &Address::Unix("/s".into()));
+        let told = watch.look(&stats, &Address::Unix("/s".into()), None);
         let lines: Vec<_> = told.iter().map(|event| line(event, 0, Form::Text)).collect();
         let [line] = &lines[..] else { panic!("{lines:?}") };
         let named = "event=malformed client=10.0.0.9:1000 others=999 why=\"malformed reply\"";
         assert!(line.ends_with(named), "{line}");
-        assert_eq!(watch.look(&stats, &Address::Unix("/s".into())), []);
+        assert_eq!(watch.look(&stats, &Address::Unix("/s".into()), None), []);
     }
 
     #[test]
@@ -280,7 +296,7 @@ mod tests {
                 Event::Counted { name, count, .. } => (name, count),
                 other => panic!("{other:?}"),
             };
-            watch.look(&stats, &Address::Unix("/s".into())).into_iter().map(counted).collect::<Vec<_>>()
+            watch.look(&stats, &Address::Unix("/s".into()), None).into_iter().map(counted).collect::<Vec<_>>()
         };
         add(&stats.refused, 1_000);
         assert_eq!(told(), [("refused", 1_000)]);

@@ -39,6 +39,8 @@ pub struct Stats {
     /// Logins at a server that offers TLS, which the guard does not offer to clients.
     pub without_tls: Count,
     pub refused: Count,
+    /// Logins that the server refused because it has too many connections.
+    pub backend_full: Count,
     pub malformed: Count,
     /// Whose the last of them was, and why it was cut.
     malformed_last: Mutex<(String, String)>,
