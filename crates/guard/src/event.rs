@@ -48,6 +48,12 @@ pub enum Event {
         /// What to do about it.
         hint: &'static str,
     },
+    /// A connection was cut for bytes that are no protocol, and so many others since the last look.
+    Malformed {
+        client: String,
+        why: String,
+        others: u64,
+    },
     /// Something that works, but perhaps not as the operator wants it. It is looked at once, at the start.
     Warned {
         about: &'static str,

@@ -268,7 +268,7 @@ impl Harness {
             }
             Action::Close => self.closed = true,
             Action::End(side) => self.end_told[*side as usize] = true,
-            Action::ClientTls(_) | Action::ServerTls => {}
+            Action::ClientTls(_) | Action::ServerTls | Action::Malformed(_) => {}
         }
     }
 

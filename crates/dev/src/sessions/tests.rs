@@ -267,10 +267,32 @@ fn a_large_command_that_waited_for_too_long_is_thrown_away_too() {
     assert_eq!(harness.standing(), Some(Standing::Waiting));
     harness.waits(Nanos::from_secs(2));
     harness.says(Side::Client, &[]);
-    assert_eq!((refusals(&harness.told), harness.passed, harness.standing()), (vec![1], 0, None));
+    assert_eq!((refusals(&harness.told), harness.passed, harness.standing()), (vec![1], SIGN_OF_LIFE, None));
     harness.toggle_other();
     runs(&mut harness, "SELECT 1", 1, AT_REST);
-    assert!(harness.passed > 0 && !harness.is_closed(), "the next command is one again");
+    assert!(harness.passed > SIGN_OF_LIFE && !harness.is_closed(), "the next command is one again");
+    harness.drop_session();
+}
+
+/// Bytes of what keeps a server awake.
+const SIGN_OF_LIFE: usize = 9;
+
+#[test]
+fn a_server_is_kept_awake_for_a_session_in_the_queue_and_for_no_other() {
+    let mut harness = logged_in(0);
+    (0..20).for_each(|_| harness.waits(Nanos::from_millis(250)));
+    assert_eq!(harness.passed, 0, "an idle session is the client's own affair");
+    harness.toggle_other();
+    says(&mut harness, "SELECT 1");
+    (0..3).for_each(|_| harness.waits(Nanos::from_millis(250)));
+    assert_eq!((harness.standing(), harness.passed), (Some(Standing::Waiting), 2 * SIGN_OF_LIFE));
+    harness.toggle_other();
+    let passed = harness.passed;
+    assert_eq!((harness.standing(), passed > 2 * SIGN_OF_LIFE), (Some(Standing::Held), true));
+    harness.waits(Nanos::from_millis(250));
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
+    (0..4).for_each(|_| harness.waits(Nanos::from_millis(250)));
+    assert_eq!((harness.standing(), harness.passed), (None, passed));
     harness.drop_session();
 }
 

@@ -49,6 +49,9 @@ fn parts(event: &Event) -> Parts {
         Event::Counted { level, name, count, hint } => {
             (*level, *name, hinted(json!({ "count": count }), hint))
         }
+        Event::Malformed { client, why, others } => {
+            ("warn", "malformed", json!({ "client": client, "why": why, "others": others }))
+        }
         Event::BackendDown { backend, failed, why } => {
             ("error", "backend_down", json!({ "backend": backend, "failed": failed, "why": why }))
         }
@@ -103,9 +106,8 @@ struct Told {
     of: fn(&Stats) -> &Count,
 }
 
-const TOLD: [Told; 6] = [
+const TOLD: [Told; 5] = [
     Told { level: "warn", name: "refused", hint: "", of: |stats| &stats.refused },
-    Told { level: "warn", name: "malformed", hint: "", of: |stats| &stats.malformed },
     Told {
         level: "warn",
         name: "login_timeouts",
@@ -137,14 +139,18 @@ const TOLD: [Told; 6] = [
 #[derive(Debug, Default)]
 pub struct Watch {
     told: [u64; TOLD.len()],
+    malformed: u64,
     unreachable: u64,
     logins: u64,
     down: bool,
+    /// While it was down, somebody knew why: it is up again when he knows nothing any more.
+    known: bool,
     warned: bool,
 }
 
 impl Watch {
-    pub fn look(&mut self, stats: &Stats, backend: &Address) -> Vec<Event> {
+    /// `trouble`: why the server serves no clients, where that is known.
+    pub fn look(&mut self, stats: &Stats, backend: &Address, trouble: Option<String>) -> Vec<Event> {
         let mut events = Vec::new();
         for (&Told { level, name, hint, of }, last) in TOLD.iter().zip(&mut self.told) {
             let count = growth(last, of(stats));
@@ -152,16 +158,23 @@ impl Watch {
                 events.push(Event::Counted { level, name, count, hint });
             }
         }
+        let malformed = growth(&mut self.malformed, &stats.malformed);
+        if malformed > 0 {
+            let (client, why) = stats.last_malformed();
+            events.push(Event::Malformed { client, why, others: malformed - 1 });
+        }
         let failed = growth(&mut self.unreachable, &stats.unreachable);
         let logins = growth(&mut self.logins, &stats.logins);
-        if failed > 0 && !self.down {
-            let why = stats.why_unreachable();
+        let is_down = failed > 0 || trouble.is_some();
+        self.known |= trouble.is_some();
+        if is_down && !self.down {
+            let why = trouble.unwrap_or_else(|| stats.why_unreachable());
             events.push(Event::BackendDown { backend: backend.to_string(), failed, why });
-        } else if self.down && failed == 0 && logins > 0 {
+        } else if self.down && !is_down && (logins > 0 || self.known) {
             events.push(Event::BackendUp);
-            self.down = false;
+            (self.down, self.known) = (false, false);
         }
-        self.down |= failed > 0;
+        self.down |= is_down;
         if stats.without_tls.get() > 0 && !std::mem::replace(&mut self.warned, true) {
             events.push(without_tls());
         }
@@ -240,7 +253,7 @@ mod tests {
         let mut after = |failed, logins| {
             (0..failed).for_each(|_| stats.count_unreachable("refused".into()));
             add(&stats.logins, logins);
-            watch.look(&stats, &Address::Unix("/s".into()))
+            watch.look(&stats, &Address::Unix("/s".into()), None)
         };
         assert_eq!(after(0, 5), []);
         let down = Event::BackendDown { backend: "/s".into(), failed: 3, why: "refused".into() };
@@ -252,6 +265,30 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_says_nothing_is_told_without_any_login() {
+        let (mut watch, stats) = (Watch::default(), Stats::default());
+        let mut after = |why: Option<&str>| {
+            let events = watch.look(&stats, &Address::Unix("/s".into()), why.map(Into::into));
+            events.iter().map(|event| parts(event).1).collect::<Vec<_>>()
+        };
+        let told = [None, Some("silent"), Some("full"), None, None].map(&mut after);
+        assert_eq!(told, [vec![], vec!["backend_down"], vec![], vec!["backend_up"], vec![]]);
+    }
+
+    #[test]
+    fn of_many_malformed_connections_the_last_is_named() {
+        let (mut watch, stats) = (Watch::default(), Stats::default());
+        (1..=1_000)
+            .for_each(|port| stats.count_malformed(format!("10.0.0.9:{port}"), "malformed reply".into()));
+        let told = watch.look(&stats, &Address::Unix("/s".into()), None);
+        let lines: Vec<_> = told.iter().map(|event| line(event, 0, Form::Text)).collect();
+        let [line] = &lines[..] else { panic!("{lines:?}") };
+        let named = "event=malformed client=10.0.0.9:1000 others=999 why=\"malformed reply\"";
+        assert!(line.ends_with(named), "{line}");
+        assert_eq!(watch.look(&stats, &Address::Unix("/s".into()), None), []);
+    }
+
+    #[test]
     fn refusals_are_told_as_a_number_not_each() {
         let (mut watch, stats) = (Watch::default(), Stats::default());
         let mut told = || {
@@ -259,11 +296,10 @@ mod tests {
                 Event::Counted { name, count, .. } => (name, count),
                 other => panic!("{other:?}"),
             };
-            watch.look(&stats, &Address::Unix("/s".into())).into_iter().map(counted).collect::<Vec<_>>()
+            watch.look(&stats, &Address::Unix("/s".into()), None).into_iter().map(counted).collect::<Vec<_>>()
         };
         add(&stats.refused, 1_000);
-        add(&stats.malformed, 2);
-        assert_eq!(told(), [("refused", 1_000), ("malformed", 2)]);
+        assert_eq!(told(), [("refused", 1_000)]);
         assert!(told().is_empty());
         add(&stats.clients_refused, 40);
         add(&stats.panics, 1);

@@ -13,10 +13,12 @@ use std::cmp::Reverse;
 const BUCKETS_MS: [u64; 10] = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 30_000, 120_000];
 const TENANTS_MAX: usize = 50;
 
-pub fn text(snapshot: &Snapshot, stats: &Stats) -> String {
+/// `up`: the server answers and takes logins.
+pub fn text(snapshot: &Snapshot, stats: &Stats, up: bool) -> String {
     let mut out = Text::new("evenkeel_guard_");
     out.add(METRICS, snapshot);
     out.add(CONNECTIONS, stats);
+    out.add(BACKEND, &up);
     let tenants = &snapshot.census.tenants;
     let name = |tenant: &TenantCensus| label("tenant", &tenant.name);
     out.each(TENANTS, tenants, name);
@@ -98,12 +100,18 @@ metrics! { CONNECTIONS: |s: Stats|
     counter "refused_total" "Clients and commands turned away by the guard." => s.refused.get();
     counter "malformed_total" "Connections ended for bytes that are no protocol." => s.malformed.get();
     counter "backend_failures_total" "Connections to the server that failed." => s.unreachable.get();
+    counter "backend_full_total" "Logins refused by the server with error 1040." => s.backend_full.get();
     counter "commands_total" "Commands that were sent on." => s.commands.get();
     counter "resets_total" "Sessions reset for clients that left." => s.resets.get();
+    counter "kept_awake_total" "Signs of life to the server for sessions in the queue." => s.kept_awake.get();
     counter "login_timeouts_total" "Clients too slow with their login." => s.login_timeouts.get();
     counter "clients_refused_total" "Clients beyond the most at a time." => s.clients_refused.get();
     counter "failovers_total" "Times when another server answered at the address." => s.failovers.get();
     counter "panics_total" "Sessions ended by a defect of the guard." => s.panics.get();
+}
+
+metrics! { BACKEND: |up: bool|
+    gauge "backend_up" "1 while the server answers and takes logins." => *up;
 }
 
 metrics! { TENANTS: |t: TenantCensus|
@@ -148,7 +156,7 @@ mod tests {
         let stats = Stats::default();
         (0..9).for_each(|_| stats.accepted.add());
         (0..2).for_each(|_| stats.closed.add());
-        let text = text(&snapshot(), &stats);
+        let text = text(&snapshot(), &stats, true);
         for line in [
             "evenkeel_guard_limit 4",
             "evenkeel_guard_running 4",
@@ -160,6 +168,7 @@ mod tests {
             "evenkeel_guard_oldest_statement_seconds 0.5",
             "evenkeel_guard_tenant_exempt{tenant=\"sh\\\"op\"} 1",
             "evenkeel_guard_connections 7",
+            "evenkeel_guard_backend_up 1",
             "evenkeel_guard_transactions_total{outcome=\"success\"} 10",
             "evenkeel_guard_controller_info{name=\"fixed\"} 1",
             "evenkeel_guard_signal{name=\"cpu_per_commit\"} 0.002",

@@ -39,12 +39,18 @@ pub struct Stats {
     /// Logins at a server that offers TLS, which the guard does not offer to clients.
     pub without_tls: Count,
     pub refused: Count,
+    /// Logins that the server refused because it has too many connections.
+    pub backend_full: Count,
     pub malformed: Count,
+    /// Whose the last of them was, and why it was cut.
+    malformed_last: Mutex<(String, String)>,
     pub unreachable: Count,
     /// Why the last of them failed.
     unreachable_why: Mutex<String>,
     pub commands: Count,
     pub resets: Count,
+    /// Times when the server heard of a session in the queue, so as not to close it.
+    pub kept_awake: Count,
     /// Clients that took longer for their login than they may.
     pub login_timeouts: Count,
     /// Clients beyond the most that may be connected at a time, which were turned away. They are not among `refused`.
@@ -59,6 +65,16 @@ impl Stats {
     pub fn count_unreachable(&self, why: String) {
         self.unreachable.add();
         *self.unreachable_why.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    pub fn count_malformed(&self, client: String, why: String) {
+        *self.malformed_last.lock().unwrap_or_else(PoisonError::into_inner) = (client, why);
+        self.malformed.add();
+    }
+
+    /// The client of the connection that was cut last as malformed, and the reason.
+    pub fn last_malformed(&self) -> (String, String) {
+        self.malformed_last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn why_unreachable(&self) -> String {

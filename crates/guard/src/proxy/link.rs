@@ -19,6 +19,10 @@ pub trait Transport: Read + Write {
     fn end(&self);
     /// Whether the other machine owes an answer for so long that it must be gone.
     fn is_lost(&self, silence: Nanos) -> bool;
+    /// Who is at the other end, for the log.
+    fn name(&self) -> String {
+        String::new()
+    }
 }
 
 impl Transport for Socket {
@@ -28,6 +32,10 @@ impl Transport for Socket {
 
     fn is_lost(&self, silence: Nanos) -> bool {
         Socket::is_lost(self, silence)
+    }
+
+    fn name(&self) -> String {
+        self.peer().map_or_else(|| "a unix socket, or gone".into(), |peer| peer.to_string())
     }
 }
 

@@ -250,6 +250,10 @@ impl<T: Transport> Pair<T> {
                 let begun = begun.and_then(|connection| self.server.start_tls(Tls::start(connection, &[])?));
                 begun.map_err(|error| (Side::Server, error))
             }
+            Action::Malformed(why) => {
+                desk.cx.stats.count_malformed(self.client.socket().name(), why.to_string());
+                Ok(())
+            }
             Action::End(side) => {
                 self.link(side).end();
                 Ok(())

@@ -4,7 +4,7 @@ mod clients;
 
 use super::pair::{Desk, Flow, Pair};
 use super::plan::Kinds;
-use super::seat::Door;
+use super::seat::{Door, Standing};
 use super::session::{Action, Context, Event, Side};
 use super::shared::{PLACES_MAX, Shared, ThreadDoor, place_of, session_of};
 use evenkeel_core::Nanos;
@@ -20,6 +20,8 @@ const BUFFER: usize = 64 << 10;
 const TICK: Nanos = Nanos::from_millis(50);
 /// Ticks between two looks at whether the servers' machines are there.
 const SERVERS_EVERY: u32 = 20;
+/// Ticks between two looks at a session in the queue; a part of them has its turn in each tick.
+const QUEUED_EVERY: u32 = 5;
 
 /// Tokens of the mailbox and the timer; listeners are numbered down from the one below them. Sessions have small ones.
 const WAKE: u64 = u64::MAX;
@@ -229,7 +231,7 @@ impl Worker {
             self.way.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
         }
         for place in 0..self.slots.len() {
-            if self.slots[place].watched {
+            if self.slots[place].watched || self.is_queued_ones_turn(place) {
                 self.look(place, now);
             }
         }
@@ -242,6 +244,12 @@ impl Worker {
             self.listen(true)?;
         }
         if stops { self.stop() } else { Ok(false) }
+    }
+
+    fn is_queued_ones_turn(&self, place: usize) -> bool {
+        let waits = |pair: &Pair<Socket>| pair.session.standing() == Some(Standing::Waiting);
+        self.turns.wrapping_add(place as u32).is_multiple_of(QUEUED_EVERY)
+            && self.slots[place].pair.as_deref().is_some_and(waits)
     }
 
     /// Whether servers are there still, which the silence of their machines alone would not show for a quarter of an hour.

@@ -205,7 +205,7 @@ fn explain_refusal(target: &Target, code: u16, message: String) -> TargetError {
     let user = target.user.clone();
     let database = target.database.clone().unwrap_or_default();
     match code {
-        1040 | 1203 | 1226 => TargetError::Full { address, message },
+        1040 | 1203 | 1226 => TargetError::Full { address, code, message },
         1044 => TargetError::DatabaseDenied { address, user, database },
         1049 => TargetError::NoDatabase { address, database },
         1045 | 1129 | 1130 | 1698 | 1862 => {

@@ -115,7 +115,7 @@ pub enum TargetError {
     #[error("there is no database {database:?} at {address}")]
     NoDatabase { address: String, database: String },
     #[error("{address} takes no more connections: {message}")]
-    Full { address: String, message: String },
+    Full { address: String, code: u16, message: String },
     #[error("the server at {address} is {version}, which is too old: need MariaDB 10.3 or MySQL 5.7")]
     TooOld {
         address: String,
@@ -193,7 +193,7 @@ impl TargetError {
     /// The server's error code, where it answered by one.
     pub fn code(&self) -> Option<u16> {
         match self {
-            Self::Statement { code, .. } => Some(*code),
+            Self::Statement { code, .. } | Self::Full { code, .. } => Some(*code),
             _ => None,
         }
     }

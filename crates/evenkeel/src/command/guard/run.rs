@@ -92,7 +92,7 @@ struct Running {
     metrics: Option<Server>,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
-    _health: Arc<Health>,
+    health: Arc<Health>,
     _monitor: Option<Sender<()>>,
 }
 
@@ -126,14 +126,14 @@ impl Running {
             looping: Some(looping),
             metrics,
             refused,
-            _health: health,
+            health,
             _monitor: monitor,
         })
     }
 
     /// Logs what connections did since the last look.
     fn look(&self, guard: &Guard, backend: &Address, watch: &mut Watch, events: &EventLog) {
-        for event in watch.look(guard.stats(), backend) {
+        for event in watch.look(guard.stats(), backend, self.health.trouble()) {
             if matches!(event, Event::Counted { name: "clients_refused", .. }) {
                 self.refused.store(guard.now().0, Ordering::Relaxed);
             }

@@ -10,16 +10,19 @@ use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::Latest;
 use evenkeel_site::server::{self, Control, Target, TargetError};
 use serde_json::Value;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A controller that has not ticked for so long is not well.
 const SILENCE: Nanos = Nanos::from_secs(5);
 /// A guard that refused clients so recently is not as well as it should be.
 const RECENTLY: Nanos = Nanos::from_secs(5);
 
-/// A server that its sessions have heard so recently is there; else it is asked so often, while somebody asks how it is.
+/// A server that its sessions have heard so recently is there; else it is asked so often, where there is a reason to. One
+/// that does not answer for so long is not there.
 const HEARD: Nanos = Nanos::from_secs(1);
+/// ER_CON_COUNT_ERROR. Whoever was refused by it tries again, mostly within a few seconds.
+const TOO_MANY_CONNECTIONS: u16 = 1040;
 /// Who asked so recently will ask again: monitors ask every five minutes, or more often.
 const WATCHED: Nanos = Nanos::from_secs(600);
 /// Who asks the server where there is no account of the operator's. It need not exist: a refusal is an answer, and a
@@ -31,10 +34,27 @@ pub struct Health {
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
     server: Target,
-    /// Why the server did not answer when it was asked last; `None` before.
-    answered: Mutex<Option<std::result::Result<(), String>>>,
+    known: Mutex<Known>,
     /// When somebody asked for the health last, in nanoseconds of the guard's clock.
     wanted: AtomicU64,
+    /// Metrics were read since the server was asked last.
+    scraped: AtomicBool,
+}
+
+/// What is known of the server, times by the guard's clock.
+#[derive(Default)]
+struct Known {
+    /// Why it did not answer when it was asked last; `None` before.
+    answer: Option<std::result::Result<(), String>>,
+    /// Since when it is being asked.
+    asked: Option<Nanos>,
+    /// When it refused a login last because it was full; none after a while without.
+    full: Option<Nanos>,
+    /// Logins of clients that it had refused so by the last look.
+    refused: u64,
+    /// Clients and their commands by the last look, and those behind which it was heard or asked.
+    used: u64,
+    used_known: u64,
 }
 
 impl Health {
@@ -51,8 +71,14 @@ impl Health {
                 tls_ca: None,
             },
         };
-        let health =
-            Arc::new(Self { handle, refused, server, answered: Mutex::default(), wanted: AtomicU64::new(0) });
+        let health = Arc::new(Self {
+            handle,
+            refused,
+            server,
+            known: Mutex::default(),
+            wanted: AtomicU64::new(0),
+            scraped: AtomicBool::new(false),
+        });
         let weak = Arc::downgrade(&health);
         let watch = move || {
             while let Some(health) = weak.upgrade() {
@@ -65,41 +91,93 @@ impl Health {
         Ok(health)
     }
 
-    fn is_heard(&self) -> bool {
-        let heard = self.handle.heard();
-        heard > Nanos::ZERO && self.handle.clock().now() - heard < HEARD
+    fn now(&self) -> Nanos {
+        self.handle.clock().now()
     }
 
-    /// Asks the server where its answer is wanted and nobody has heard it. To refuse the login is an answer.
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_heard(&self) -> bool {
+        let heard = self.handle.heard();
+        heard > Nanos::ZERO && self.now() - heard < HEARD
+    }
+
+    /// Asks the server where nobody has heard it, and somebody wants to know, clients want something of it, or it was not
+    /// well before. To refuse the login is an answer, if it is not for want of room.
     fn look(&self) {
-        let wanted = Nanos(self.wanted.load(Ordering::Relaxed));
-        let is_known = self.answered.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        let is_wanted = wanted > Nanos::ZERO && self.handle.clock().now() - wanted < WATCHED;
-        if self.is_heard() || is_known && !is_wanted {
+        if !self.has_to_ask() {
             return;
         }
-        let failed = Control::connect(&self.server).err().filter(is_no_answer);
-        let answer = failed.map_or(Ok(()), |error| Err(error.to_string()));
-        // That it is not there at the start counts once as a failure, so that the log says it.
-        if let Err(why) = &answer
-            && !is_known
-        {
-            self.handle.stats().count_unreachable(why.clone());
+        let failed = Control::connect(&self.server).err();
+        let mut known = self.known();
+        known.asked = None;
+        if failed.as_ref().and_then(TargetError::code) == Some(TOO_MANY_CONNECTIONS) {
+            known.full = Some(self.now());
         }
-        *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        let failed = failed.filter(is_no_answer).map(|error| format!("the server does not answer: {error}"));
+        known.answer = Some(failed.map_or(Ok(()), Err));
+    }
+
+    /// Takes in what clients have done; whether the server has to be asked, which begins now.
+    fn has_to_ask(&self) -> bool {
+        let (now, stats, mut known) = (self.now(), self.handle.stats(), self.known());
+        let (refused, used) = (stats.backend_full.get(), stats.accepted.get() + stats.commands.get());
+        let used_before = std::mem::replace(&mut known.used, used);
+        if refused > std::mem::replace(&mut known.refused, refused) {
+            known.full = Some(now);
+        } else if known.full.is_some_and(|at| now - at >= RECENTLY) {
+            known.full = None;
+        }
+        if self.is_heard() && known.full.is_none() {
+            // What was sent since the look before may be what is not answered any more.
+            (known.answer, known.used_known) = (Some(Ok(())), used_before);
+            return false;
+        }
+        let wanted = Nanos(self.wanted.load(Ordering::Relaxed));
+        let is_wanted = wanted > Nanos::ZERO && now - wanted < WATCHED;
+        let is_well = known.answer == Some(Ok(())) && known.full.is_none();
+        let is_used = used > std::mem::replace(&mut known.used_known, used);
+        let asks = !is_well || is_used || is_wanted || self.scraped.swap(false, Ordering::Relaxed);
+        known.asked = asks.then_some(now);
+        asks
+    }
+
+    /// Why the server serves no clients now; `None` before that is known.
+    fn server(&self) -> Option<std::result::Result<(), String>> {
+        let (now, known) = (self.now(), self.known());
+        match &known.answer {
+            _ if known.full.is_some() => Some(Err(format!(
+                "the server refuses logins: error {TOO_MANY_CONNECTIONS}, too many connections"
+            ))),
+            _ if self.is_heard() => Some(Ok(())),
+            Some(Ok(())) | None if known.asked.is_some_and(|at| now - at >= HEARD) => {
+                Some(Err("the server does not answer within 1 s".into()))
+            }
+            answer => answer.clone(),
+        }
+    }
+
+    /// For the log: why the server serves no clients.
+    pub fn trouble(&self) -> Option<String> {
+        self.server()?.err()
     }
 
     fn answer(&self, snapshot: &Snapshot) -> Page {
-        self.wanted.store(self.handle.clock().now().0, Ordering::Relaxed);
+        self.wanted.store(self.now().0, Ordering::Relaxed);
         let page = self.page(snapshot);
-        if page.code != 200 || self.is_heard() {
-            return page;
+        match self.server() {
+            Some(Err(why)) if page.code == 200 => Page::text(503, format!("{why}\n")),
+            None if page.code == 200 => Page::text(503, "the server has not answered yet\n"),
+            _ => page,
         }
-        match &*self.answered.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(Ok(())) => page,
-            Some(Err(why)) => Page::text(503, format!("the server does not answer: {why}\n")),
-            None => Page::text(503, "the server has not answered yet\n"),
-        }
+    }
+
+    fn metrics(&self, snapshot: &Snapshot) -> Page {
+        self.scraped.store(true, Ordering::Relaxed);
+        let is_up = self.server() == Some(Ok(()));
+        Page::metrics(metrics::text(snapshot, self.handle.stats(), is_up))
     }
 
     fn status(&self, snapshot: &Snapshot) -> Value {
@@ -110,7 +188,7 @@ impl Health {
 
     fn page(&self, snapshot: &Snapshot) -> Page {
         let refused = Some(Nanos(self.refused.load(Ordering::Relaxed))).filter(|at| *at > Nanos::ZERO);
-        health(snapshot, self.handle.clock().now(), refused, metrics::open(self.handle.stats()))
+        health(snapshot, self.now(), refused, metrics::open(self.handle.stats()))
     }
 }
 
@@ -145,7 +223,7 @@ pub fn serve(address: &str, latest: Latest<Snapshot>, health: Arc<Health>) -> Re
             return Page::text(503, "the controller has not ticked yet\n");
         };
         match path {
-            "/metrics" => Page::metrics(metrics::text(&snapshot, health.handle.stats())),
+            "/metrics" => health.metrics(&snapshot),
             "/healthz" => health.answer(&snapshot),
             "/status" => Page::json(&health.status(&snapshot)),
             _ => Page::text(404, "there are /metrics, /healthz and /status\n"),

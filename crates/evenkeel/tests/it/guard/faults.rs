@@ -66,6 +66,26 @@ fn a_long_wait_is_refused_in_mysqls_words_and_the_session_lives_on() {
 }
 
 #[test]
+fn a_server_does_not_close_a_session_that_waits_in_the_queue() {
+    let server = Server::up(&[("wait_timeout", "2")]);
+    let proxy = Proxy::start(&server, one);
+    let mut second = Client::connect(&proxy.address, MODERN);
+    second.query("UPDATE item SET stock = -1 WHERE id <= 3");
+    let mut first = Client::connect(&proxy.address, MODERN);
+    first.query("SET wait_timeout = 600");
+    first.query("BEGIN; SELECT * FROM item WHERE id = 9 FOR UPDATE");
+    // What keeps the server awake changes nothing that a session could see.
+    second.send(&packets(0, b"\x03UPDATE item SET stock = 0 WHERE id = 3 AND ROW_COUNT() = 3"));
+    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    std::thread::sleep(Duration::from_secs(5));
+    first.query("COMMIT");
+    assert!(matches!(second.replies()[..], [Reply::Result { affected: 1, .. }]));
+    second.expect_nothing_left("a wait");
+    proxy.becomes_empty();
+    proxy.stop();
+}
+
+#[test]
 fn a_server_that_is_killed_ends_its_clients_and_those_in_the_queue_are_told() {
     let server = Server::up(&[]);
     let proxy = Proxy::start(&server, one);

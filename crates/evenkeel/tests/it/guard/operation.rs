@@ -1,6 +1,6 @@
 //! The command itself: what an operator is told, metrics, reload, drain, the live view; and the demo.
 
-use super::client::{Client, MODERN};
+use super::client::{Client, MODERN, packets};
 use super::logins::certificate;
 use super::server::{Server, eventually, free_port, signal};
 use crate::cli::{Running, found};
@@ -218,6 +218,49 @@ fn what_the_guard_does_can_be_watched() {
     let picture = String::from_utf8_lossy(&picture);
     assert!(picture.contains("controller reflection") && picture.contains("cycles_per_commit"), "{picture}");
     process.shows("/nothing", "404 Not Found");
+}
+
+#[test]
+fn a_client_that_is_cut_for_what_it_says_is_named_in_the_log() {
+    let server = Server::up(&[]);
+    let process = Process::start(&server, "controller = 'fixed'");
+    let mut client = Client::connect(&process.address, MODERN);
+    client.send_raw(&packets(7, b"\x03SELECT 1"));
+    let named = format!(
+        "event=malformed client=127.0.0.1:{} others=0 why=\"packet number 7 where 0 was due\"",
+        client.local_port()
+    );
+    eventually("its name", || process.log().contains(&named));
+    process.shows("/metrics", "\nevenkeel_guard_malformed_total 1\n");
+}
+
+#[test]
+fn a_server_that_hangs_or_is_full_is_told_until_it_is_well_again() {
+    // The server waits for long for logins that do not come.
+    let server = Server::up(&[("max_connections", "10"), ("connect_timeout", "600")]);
+    let process = Process::start(&server, "controller = 'fixed'");
+    let is_told = |why: &str, times: usize| {
+        process.shows("/healthz", why);
+        process.shows("/metrics", "\nevenkeel_guard_backend_up 0\n");
+        eventually("a line of the log", || process.log().matches("event=backend_down").count() == times);
+        assert!(process.log().contains(why), "{}", process.log());
+    };
+    let is_well_again = |times: usize| {
+        process.shows("/healthz", "200 OK");
+        process.shows("/metrics", "\nevenkeel_guard_backend_up 1\n");
+        eventually("its end", || process.log().matches("event=backend_up").count() == times);
+    };
+    signal("-STOP", server.sandbox.pid());
+    is_told("does not answer within 1 s", 1);
+    signal("-CONT", server.sandbox.pid());
+    is_well_again(1);
+    // One more than that is let in, for an administrator.
+    let full: Vec<_> = (0..11).map(|_| TcpStream::connect(server.address()).expect("it listens")).collect();
+    let mut refused = TcpStream::connect(&process.address).expect("it listens");
+    refused.read_exact(&mut [0; 7]).expect("an error");
+    is_told("the server refuses logins: error 1040", 2);
+    drop(full);
+    is_well_again(2);
 }
 
 #[test]

@@ -7,6 +7,9 @@ use evenkeel_wire::packet::{self, PacketReader};
 use evenkeel_wire::relay::Dialect;
 use evenkeel_wire::relay::hello::{self, ClientHello, ServerHello, Verdict};
 
+/// ER_CON_COUNT_ERROR.
+const TOO_MANY_CONNECTIONS: u16 = 1040;
+
 #[derive(Debug)]
 pub struct Accepted {
     pub dialect: Dialect,
@@ -125,8 +128,7 @@ impl Login {
 
     fn greet(&mut self, payload: Vec<u8>, cx: &mut Context<'_>) -> Result<(), End> {
         if payload.first() == Some(&0xff) {
-            send(Side::Client, 0, &payload, cx);
-            return Err(End::Server);
+            return Err(refused(0, &payload, cx));
         }
         let mut hello = ServerHello::parse(payload)?;
         if hello.offers_tls() && !cx.terms.tls_offered {
@@ -147,10 +149,7 @@ impl Login {
         self.next_number = number;
         match hello::verdict(&payload)? {
             Verdict::Accepted { status } => return self.accept(number, status, &payload).map(Some),
-            Verdict::Refused => {
-                send(Side::Client, number, &payload, cx);
-                return Err(End::Server);
-            }
+            Verdict::Refused => return Err(refused(number, &payload, cx)),
             Verdict::Switch(plugin) => self.plugin = plugin.to_vec(),
             Verdict::More => {}
         }
@@ -248,6 +247,15 @@ pub fn check_plugin(plugin: &[u8], equal: bool) -> Result<(), Refusal> {
         true => Ok(()),
         false => Err(Refusal::UnequalTls(String::from_utf8_lossy(plugin).into_owned())),
     }
+}
+
+/// The server does not let the client in, and says why.
+fn refused(number: u8, error: &[u8], cx: &mut Context<'_>) -> End {
+    if error.get(1..3) == Some(&TOO_MANY_CONNECTIONS.to_le_bytes()) {
+        cx.stats.backend_full.add();
+    }
+    send(Side::Client, number, error, cx);
+    End::Server
 }
 
 fn send(side: Side, number: u8, payload: &[u8], cx: &mut Context<'_>) {

@@ -7,6 +7,7 @@
 //! Where that is not waited for, the connection is closed under the server: at the deadline of a stop, after a panic, and
 //! where nobody is left to take a long result.
 
+mod awake;
 mod lend;
 mod login;
 mod parting;
@@ -268,6 +269,7 @@ impl Session {
             }
             Event::Tick => {
                 relay.lend(self.client_blocked, cx);
+                relay.keep_awake(cx);
                 if self.client_blocked.is_none() && relay.takes_its_turn() {
                     return self.go_on(cx);
                 }

@@ -43,7 +43,7 @@ impl Session {
 
     fn send_refusal(&mut self, stage: &Stage, refusal: &Refusal, cx: &mut Context<'_>) {
         match refusal {
-            Refusal::Malformed(_) => cx.stats.malformed.add(),
+            Refusal::Malformed(error) => cx.actions.push(Action::Malformed(error.clone())),
             _ => cx.stats.refused.add(),
         }
         match stage {

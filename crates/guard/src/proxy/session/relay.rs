@@ -57,7 +57,7 @@ pub struct Relay {
     pub(super) question: Option<Box<Question>>,
     pub(super) reply: policy::Reply,
     pub(super) results: u32,
-    /// Since when nothing has been in flight.
+    /// Since when nothing has been in flight, or when the server was kept awake last.
     pub(super) idle_since: Nanos,
     /// When the client said something last.
     pub(super) heard: Nanos,

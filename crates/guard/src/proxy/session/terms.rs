@@ -69,6 +69,8 @@ pub enum Action {
     ClientTls(Vec<u8>),
     /// A TLS handshake with the server begins.
     ServerTls,
+    /// The session is cut for what is no protocol: that is counted, with its client's address.
+    Malformed(ProtocolError),
     /// The end goes to a side, once all is sent: nothing more comes.
     End(Side),
     /// Nothing is left to do: the session is over.
