@@ -3,6 +3,7 @@
 //! Sessions are spread over shards by their numbers, so that those that need not wait share no lock. Locks are taken in this order: what
 //! is a session's own, its place, the gate; a shard's lock is held for no other one.
 
+use crate::clock::Clock;
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
 use crate::session::{Held, Session, Verdict, Waiting, lock};
@@ -16,7 +17,7 @@ use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SHARDS: usize = 64;
 /// Where nobody has looked after the gate for so long, it is open.
@@ -45,7 +46,7 @@ pub struct Keeper {
 
 pub struct Hall {
     pub server: Server,
-    start: Instant,
+    clock: Clock,
     keeper: Mutex<Keeper>,
     fronts: Arc<[Front; 2]>,
     shards: Vec<Mutex<Shard>>,
@@ -68,7 +69,7 @@ impl Hall {
         let gate = Gate::new(limits, options.gate());
         Self {
             server,
-            start: Instant::now(),
+            clock: Clock::start(),
             fronts: gate.fronts(),
             keeper: Mutex::new(Keeper { gate, waiting: NumberMap::default() }),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -79,7 +80,7 @@ impl Hall {
     }
 
     pub fn now(&self) -> Nanos {
-        Nanos(self.start.elapsed().as_nanos() as u64)
+        self.clock.now()
     }
 
     fn shard(&self, thread: u64) -> &Mutex<Shard> {

@@ -3,6 +3,7 @@
 //! Unsafe code stands at the boundary alone: here, in [`abi`] and in [`server`]. Where the gate fails, everything passes.
 
 pub mod abi;
+mod clock;
 mod hall;
 mod look;
 mod options;

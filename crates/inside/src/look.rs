@@ -177,7 +177,7 @@ impl Looker {
             queued_mean: queued / looks.max(1.0),
             ..tally.interval(&mut self.costs, |digest| !long.contains(&digest))
         };
-        let signals = self.cpu.signals(self.cpus, interval.completions);
+        let signals = self.cpu.signals(self.cpus, interval.end - interval.start, interval.completions);
         let decided = self.controller.as_mut().map(|controller| {
             let mut sample = evenkeel_core::control::Sample { signals, ..interval.sample(limit as u32) };
             controller.tick(&mut sample)
@@ -311,7 +311,6 @@ struct Cpu {
     user_s: f64,
     system_s: f64,
     switches: f64,
-    at: std::time::Instant,
 }
 
 impl Cpu {
@@ -327,15 +326,14 @@ impl Cpu {
             user_s: seconds(used.ru_utime),
             system_s: seconds(used.ru_stime),
             switches: (used.ru_nvcsw + used.ru_nivcsw) as f64,
-            at: std::time::Instant::now(),
         }
     }
 
-    /// Signals since the last call.
-    fn signals(&mut self, cpus: usize, completions: u64) -> Signals {
+    /// Signals since the last call, so long ago.
+    fn signals(&mut self, cpus: usize, length: Nanos, completions: u64) -> Signals {
         let before = std::mem::replace(self, Self::now());
         let (user, system) = (self.user_s - before.user_s, self.system_s - before.system_s);
-        let seconds = (self.at - before.at).as_secs_f64();
+        let seconds = length.as_secs_f64();
         let per_commit = |amount: f64| (completions > 0).then(|| amount / completions as f64);
         Signals {
             cpu_per_commit: per_commit(user + system),
