@@ -164,7 +164,8 @@ impl Hall {
         let tenant = own.tenant;
         own.busy = Nanos::ZERO;
         drop(own);
-        let lane = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
+        let learnt = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
+        let lane = lane_of_comment(statement.text).unwrap_or(learnt);
         let verdict = match passage {
             Passage::Unqueued => {
                 self.fronts[lane as usize].enter_above();
@@ -358,5 +359,43 @@ impl Hall {
 
     pub fn running(&self, lane: Lane) -> usize {
         self.fronts[lane as usize].running()
+    }
+}
+
+/// The lane of a comment at the beginning or the end of a statement: `/* evenkeel: lane=long */`.
+fn lane_of_comment(text: &[u8]) -> Option<Lane> {
+    const ROOM: usize = 64;
+    let text = text.trim_ascii();
+    let comment = if text.starts_with(b"/*") {
+        &text[..text.len().min(ROOM)]
+    } else if text.ends_with(b"*/") {
+        &text[text.len().saturating_sub(ROOM)..]
+    } else {
+        return None;
+    };
+    let says = |words: &[u8]| comment.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words));
+    match () {
+        () if says(b"evenkeel: lane=long") => Some(Lane::Long),
+        () if says(b"evenkeel: lane=short") => Some(Lane::Short),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_at_either_end_says_the_lane() {
+        for (text, lane) in [
+            ("/* evenkeel: lane=long */ SELECT 1", Some(Lane::Long)),
+            ("SELECT 1 /* Evenkeel: lane=SHORT */ ", Some(Lane::Short)),
+            ("SELECT '/* evenkeel: lane=long */' AS a", None),
+            ("/* other */ SELECT 1", None),
+            ("/*", None),
+            ("", None),
+        ] {
+            assert_eq!(lane_of_comment(text.as_bytes()), lane, "{text}");
+        }
     }
 }

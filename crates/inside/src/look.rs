@@ -209,6 +209,13 @@ impl Looker {
         let options = evenkeel_core::gate::Options { watch: open, ..self.hall.options.gate() };
         self.open = open;
         self.hall.at_gate(|keeper| keeper.gate.set_options(now, options));
+        let long = match self.hall.options.long_limit.load(Relaxed) {
+            0 => self.cpus,
+            limit => limit as usize,
+        };
+        if self.hall.limit(Lane::Long) != long {
+            self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Long, long));
+        }
         let wait = self.hall.options.max_wait_ms.load(Relaxed);
         if wait > 0 {
             self.hall.at_gate(|keeper| keeper.gate.reject_overdue(now, Nanos::from_millis(wait)));
