@@ -8,7 +8,7 @@ use evenkeel_core::admission::{Costs, Interval};
 use evenkeel_core::control::{
     Bounds, Controller, ControllerSettings, Signals, SupervisedController, Verdict as Decided,
 };
-use evenkeel_core::gate::{Class, Gate, Kinds, Lane};
+use evenkeel_core::gate::{Class, Gate, Kinds, Lane, Long, LongSample};
 use evenkeel_core::number_map::NumberMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -62,6 +62,7 @@ pub struct Looker {
     /// When something that runs in each lane was seen to use the server.
     busy: [Nanos; 2],
     oldest: (Nanos, u64),
+    long: Long,
     cpu: Cpu,
     cpus: usize,
     open: bool,
@@ -82,6 +83,7 @@ impl Looker {
             levels: (0.0, 0.0, 0.0, 0),
             busy: [Nanos::ZERO; 2],
             oldest: (Nanos::ZERO, 0),
+            long: Long::new(cpus as u32, LIMIT_MAX),
             cpu: Cpu::now(),
             cpus,
             open: true,
@@ -137,6 +139,9 @@ impl Looker {
         if at_server && lasted > self.oldest.0 {
             self.oldest = (lasted, held.digest);
         }
+        if at_server && held.place.lane == Lane::Short && lasted < self.kinds.patience(held.digest) {
+            return;
+        }
         let uses = at_server && uses_server(session.task.load(Relaxed));
         let was_asleep = std::mem::replace(&mut held.slept, !uses);
         held.look = if held.slept && !was_asleep { now + Nanos::from_millis(4) } else { now + AGAIN };
@@ -187,6 +192,7 @@ impl Looker {
         {
             self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, decided.limit as usize));
         }
+        self.limit_long(now, &interval);
         self.keep_alive(now);
         self.show(&tally, decided.as_ref());
     }
@@ -209,16 +215,26 @@ impl Looker {
         let options = evenkeel_core::gate::Options { watch: open, ..self.hall.options.gate() };
         self.open = open;
         self.hall.at_gate(|keeper| keeper.gate.set_options(now, options));
-        let long = match self.hall.options.long_limit.load(Relaxed) {
-            0 => self.cpus,
-            limit => limit as usize,
-        };
-        if self.hall.limit(Lane::Long) != long {
-            self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Long, long));
-        }
         let wait = self.hall.options.max_wait_ms.load(Relaxed);
         if wait > 0 {
             self.hall.at_gate(|keeper| keeper.gate.reject_overdue(now, Nanos::from_millis(wait)));
+        }
+    }
+
+    fn limit_long(&mut self, now: Nanos, interval: &Interval) {
+        let (limit, running) = (self.hall.limit(Lane::Long), self.hall.running(Lane::Long));
+        let sample = LongSample {
+            seconds: (interval.end - interval.start).as_secs_f64(),
+            short_work: interval.work,
+            full: !self.open && (self.hall.waiting(Lane::Long) > 0 || running >= limit),
+        };
+        let found = self.long.update(&sample);
+        let wanted = match self.hall.options.long_limit.load(Relaxed) {
+            0 => found as usize,
+            chosen => chosen as usize,
+        };
+        if wanted != limit {
+            self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Long, wanted));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which transactions are long, by the digest of their first statement.
 //!
-//! A transaction is long where it takes ten times the median of all and at least 20 ms; a kind is long where more than half of its
-//! transactions lately were. What is not known starts short.
+//! A transaction is long where it takes ten times the present median of the others and at least 20 ms: what slows all of them down makes
+//! none long. A kind is long where more than half of its transactions lately were. What is not known starts short.
 
 use super::Lane;
 use crate::Nanos;
@@ -13,7 +13,10 @@ const LEAST: Nanos = Nanos::from_millis(20);
 /// Kinds that are remembered.
 const KINDS_MAX: usize = 4_096;
 /// Transactions of a kind after which older ones count half.
-const HORIZON: f64 = 32.0;
+const HORIZON: f64 = 256.0;
+/// From so many on a kind is known, and a single one of it that lasts has met with something: so many times the threshold are borne.
+const KNOWN: f64 = 32.0;
+const PATIENCE: u64 = 5;
 /// Share of long ones from which on a kind is long, and below which it is short again.
 const SHARES: (f64, f64) = (0.5, 0.2);
 /// A kind is a trifle whose fastest takes less than the first, and no more above the second, in seconds: a wake-up takes about as long.
@@ -26,8 +29,8 @@ const TRIFLE_COUNT: f64 = 16.0;
 /// Buckets of times: eight for each factor of ten, from a microsecond on.
 const BUCKETS: usize = 64;
 const PER_DECADE: f64 = 8.0;
-/// Transactions after which older ones count half in the median.
-const RECENT: f64 = 16_384.0;
+/// Transactions that the median is taken of.
+const RECENT: f64 = 64.0;
 
 /// What was seen of the transactions of one kind since the last look.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -101,7 +104,7 @@ impl Kinds {
         ((micros.log10() * PER_DECADE) as usize).min(BUCKETS - 1)
     }
 
-    /// So many transactions took times of this bucket.
+    /// So many transactions that are not long took times of this bucket.
     pub fn took(&mut self, bucket: usize, count: u32) {
         self.times[bucket.min(BUCKETS - 1)] += f64::from(count);
     }
@@ -134,22 +137,30 @@ impl Kinds {
         self.threshold
     }
 
-    /// Works out the threshold anew, a few times a second.
+    /// How long one of this kind may last before it leaves the short lane.
+    pub fn patience(&self, digest: u64) -> Nanos {
+        let known = self
+            .known
+            .get(&digest)
+            .is_some_and(|kind| kind.count >= KNOWN && kind.class != Some(Class::Long));
+        if known { Nanos(self.threshold.0.saturating_mul(PATIENCE)) } else { self.threshold }
+    }
+
+    /// Works out the threshold anew where enough has ended since the last time.
     pub fn tick(&mut self) {
         let all: f64 = self.times.iter().sum();
+        if all < RECENT {
+            return;
+        }
         let mut below = 0.0;
         let median = self.times.iter().position(|count| {
             below += count;
-            all > 0.0 && below >= all / 2.0
+            below >= all / 2.0
         });
-        if let Some(bucket) = median {
-            // Its upper end.
-            let micros = 10_f64.powf((bucket + 1) as f64 / PER_DECADE);
-            self.threshold = Nanos((TIMES * micros * 1e3) as u64).max(LEAST);
-        }
-        if all > RECENT {
-            self.times.iter_mut().for_each(|count| *count /= 2.0);
-        }
+        // Its upper end.
+        let micros = 10_f64.powf((median.unwrap_or(0) + 1) as f64 / PER_DECADE);
+        self.threshold = Nanos((TIMES * micros * 1e3) as u64).max(LEAST);
+        self.times = [0.0; BUCKETS];
     }
 
     /// What was not seen since the table was full the last time makes room.
@@ -181,8 +192,10 @@ mod tests {
         assert_eq!(kinds.lane(7), Lane::Long);
         kinds.learn(7, seen(100, 0));
         assert_eq!(kinds.lane(7), Lane::Short);
-        kinds.learn(8, seen(100, 40));
-        assert_eq!(kinds.lane(8), Lane::Short);
+        kinds.learn(8, seen(1_000, 0));
+        kinds.learn(8, seen(64, 64));
+        assert_eq!(kinds.lane(8), Lane::Short, "a moment of overload makes nothing long");
+        assert_eq!((kinds.patience(8), kinds.patience(9)), (Nanos::from_millis(100), LEAST));
         assert_eq!(kinds.lane(0), Lane::Short);
     }
 
@@ -206,7 +219,10 @@ mod tests {
         kinds.took(Kinds::bucket(Nanos::from_secs(2)), 90);
         kinds.tick();
         assert_eq!(kinds.threshold(), LEAST);
-        kinds.took(Kinds::bucket(Nanos::from_millis(30)), 1_000);
+        kinds.took(Kinds::bucket(Nanos::from_millis(30)), 63);
+        kinds.tick();
+        assert_eq!(kinds.threshold(), LEAST, "too few to say");
+        kinds.took(Kinds::bucket(Nanos::from_millis(30)), 1);
         kinds.tick();
         let threshold = kinds.threshold().as_secs_f64();
         assert!((0.3..0.45).contains(&threshold), "{threshold}");

@@ -9,6 +9,7 @@
 
 mod front;
 mod kinds;
+mod long;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use crate::admission::tenant::{Tenants, Ticket, Waiter};
 pub use crate::admission::{Caller, Notice, Rejection, SessionId, TenantId};
 pub use front::{AtFront, Front, LIMIT_MAX};
 pub use kinds::{Class, Kinds, Seen};
+pub use long::{Long, LongSample};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
