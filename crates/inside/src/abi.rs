@@ -115,7 +115,33 @@ pub const CONNECTION: c_uint = 1;
 pub const DISCONNECT: c_uint = 1;
 pub const CHANGE_USER: c_uint = 2;
 
-/// The start of MariaDB's event of class CONNECTION.
+/// The start of MySQL's event of class GENERAL.
+#[repr(C)]
+pub struct MysqlGeneral {
+    pub subclass: c_uint,
+    pub error: c_int,
+    pub thread: c_ulong,
+    pub user: Text,
+}
+
+/// MySQL's event of class QUERY.
+#[repr(C)]
+pub struct MysqlQuery {
+    pub subclass: c_uint,
+    pub status: c_int,
+    pub thread: c_ulong,
+    pub command: c_int,
+    pub query: Text,
+}
+
+pub const MYSQL_GENERAL_LOG: c_uint = 1;
+pub const MYSQL_GENERAL_STATUS: c_uint = 8;
+pub const MYSQL_DISCONNECT: c_uint = 2;
+pub const MYSQL_CHANGE_USER: c_uint = 4;
+pub const MYSQL_QUERY: c_uint = 9;
+pub const MYSQL_QUERY_START: c_uint = 1;
+
+/// The start of the event of class CONNECTION, in both servers.
 #[repr(C)]
 pub struct Connection {
     pub subclass: c_uint,

@@ -23,6 +23,7 @@ const SHARDS: usize = 64;
 const LEASE: Nanos = Nanos::from_secs(2);
 /// Who waits looks at the lease so often.
 const CHECK: Duration = Duration::from_millis(500);
+const INTERRUPTED: u16 = 1317;
 const WAITS: &CStr = c"waiting for a place (evenkeel)";
 
 /// Sessions of some numbers.
@@ -97,10 +98,22 @@ impl Hall {
         let name = String::from_utf8_lossy(user);
         let tenant = self.at_gate(|keeper| keeper.gate.tenant(&name));
         let administrator = self.options.is_administrator(&name);
-        let session = Arc::new(Session::new(&self.server, (thread, thd), tenant, administrator));
+        let session = Arc::new(Session::new(&self.server, (thread, thd), (&name, tenant), administrator));
         lock(&session.own).list = self.options.administrators_version();
         lock(self.shard(thread)).sessions.insert(thread, Arc::clone(&session));
         session
+    }
+
+    /// A session shows itself, with its user's name.
+    pub fn meet(&self, thd: Thd, thread: u64, user: &[u8]) {
+        if self.options.mode() != Mode::Off && !user.is_empty() {
+            self.session(thd, thread, user);
+        }
+    }
+
+    /// The name of a session's user, once it has shown itself.
+    pub fn user(&self, thread: u64) -> Option<Arc<str>> {
+        self.known(thread).map(|session| Arc::clone(&session.user))
     }
 
     /// Does something at the gate, and wakes those that it concerns.
@@ -176,8 +189,10 @@ impl Hall {
         match verdict {
             Verdict::Admitted => self.place(&session, lane, digest),
             // The server ends it, if need be because its client is gone.
-            Verdict::Killed if self.server.is_killed(thd) => {}
-            Verdict::Killed => return self.refuse(thd, Rejection::Killed),
+            Verdict::Killed if self.server.is_killed(thd) && self.server.ends_killed() => {}
+            Verdict::Killed => {
+                return !self.server.refuse(thd, INTERRUPTED, c"Query execution was interrupted");
+            }
             Verdict::Rejected(rejection) => return self.refuse(thd, rejection),
         }
         true

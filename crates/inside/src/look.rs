@@ -8,7 +8,7 @@ use evenkeel_core::admission::{Costs, Interval};
 use evenkeel_core::control::{
     Bounds, Controller, ControllerSettings, Signals, SupervisedController, Verdict as Decided,
 };
-use evenkeel_core::gate::{Class, Gate, Kinds, Lane, Long, LongSample};
+use evenkeel_core::gate::{Class, Gate, Kinds, Lane, Long, LongSample, Seen};
 use evenkeel_core::number_map::NumberMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -149,6 +149,11 @@ impl Looker {
             self.busy[Lane::Long as usize] = now;
             self.busy[held.place.lane as usize] = now;
         }
+        if uses && held.place.lane == Lane::Short {
+            // The next ones of its kind need not prove it.
+            self.kinds.learn(held.digest, Seen { count: 1, long: 1, floor_s: lasted.as_secs_f64() });
+            self.publish();
+        }
         let aside = held.place.aside;
         self.hall.at_gate(|keeper| match (uses, aside) {
             (true, true) => {
@@ -167,8 +172,7 @@ impl Looker {
         let threshold = self.kinds.threshold();
         let tally = self.hall.take(threshold);
         if tally.teach(&mut self.kinds) {
-            self.classes = Arc::new(self.kinds.classes().collect());
-            self.hall.set_classes(&self.classes);
+            self.publish();
         }
         self.set_mode(now);
         let limit = self.hall.limit(Lane::Short);
@@ -195,6 +199,11 @@ impl Looker {
         self.limit_long(now, &interval);
         self.keep_alive(now);
         self.show(&tally, decided.as_ref());
+    }
+
+    fn publish(&mut self) {
+        self.classes = Arc::new(self.kinds.classes().collect());
+        self.hall.set_classes(&self.classes);
     }
 
     fn set_mode(&mut self, now: Nanos) {

@@ -1,12 +1,15 @@
 //! What the server calls.
 
-use crate::abi::{self, Connection, General, MariaAudit, MariaPlugin, Shared};
+use crate::abi::{
+    self, Connection, General, MariaAudit, MariaPlugin, MysqlAudit, MysqlGeneral, MysqlPlugin, MysqlQuery,
+    Shared,
+};
 use crate::hall::{Hall, Statement};
 use crate::look::{INITIAL, Looker, Stop};
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
 use crate::variables;
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
@@ -138,6 +141,50 @@ fn general(installed: &Installed, thd: Thd, event: &General) {
     }
 }
 
+extern "C" fn mysql_notify(thd: *mut c_void, class: c_uint, event: *const c_void) -> c_int {
+    let goes_on = guarded(true, |installed| match class {
+        // SAFETY: the class says what the event is.
+        abi::GENERAL => {
+            let event = unsafe { &*event.cast::<MysqlGeneral>() };
+            // SAFETY: the server keeps its texts during the call.
+            let user = user(unsafe { bytes(event.user.text, event.user.length) });
+            installed.hall.meet(Thd(thd), event.thread, user);
+            if event.subclass == abi::MYSQL_GENERAL_STATUS {
+                installed.hall.ends(Thd(thd), event.thread, event.error.try_into().unwrap_or(u16::MAX));
+            }
+            true
+        }
+        abi::CONNECTION => {
+            installed.hall.parts(unsafe { &*event.cast::<Connection>() }.thread);
+            true
+        }
+        abi::MYSQL_QUERY => {
+            let event = unsafe { &*event.cast::<MysqlQuery>() };
+            let text = unsafe { bytes(event.query.text, event.query.length) };
+            // One that is not known yet is a thread of the server's own.
+            let Some(user) = installed.hall.user(event.thread) else { return true };
+            installed.hall.begins(Thd(thd), &Statement { thread: event.thread, user: user.as_bytes(), text })
+        }
+        _ => true,
+    });
+    c_int::from(!goes_on)
+}
+
+const fn mysql_classes() -> [c_ulong; abi::MYSQL_CLASSES] {
+    let mut classes = [0; abi::MYSQL_CLASSES];
+    classes[abi::GENERAL as usize] = (abi::MYSQL_GENERAL_LOG | abi::MYSQL_GENERAL_STATUS) as c_ulong;
+    classes[abi::CONNECTION as usize] = (abi::MYSQL_DISCONNECT | abi::MYSQL_CHANGE_USER) as c_ulong;
+    classes[abi::MYSQL_QUERY as usize] = abi::MYSQL_QUERY_START as c_ulong;
+    classes
+}
+
+static MYSQL_AUDIT: Shared<MysqlAudit> = Shared::new(MysqlAudit {
+    interface: abi::MYSQL_AUDIT,
+    release: None,
+    notify: Some(mysql_notify),
+    classes: mysql_classes(),
+});
+
 static MARIA_AUDIT: Shared<MariaAudit> = Shared::new(MariaAudit {
     interface: abi::MARIADB_AUDIT,
     release: None,
@@ -184,5 +231,45 @@ pub static _maria_plugin_declarations_: Shared<[MariaPlugin; 2]> = Shared::new([
         variables: null(),
         version_text: null(),
         maturity: 0,
+    },
+]);
+
+#[unsafe(no_mangle)]
+pub static _mysql_plugin_interface_version_: c_int = abi::MYSQL_INTERFACE;
+#[unsafe(no_mangle)]
+pub static _mysql_sizeof_struct_st_plugin_: c_int = size_of::<MysqlPlugin>() as c_int;
+#[unsafe(no_mangle)]
+pub static _mysql_plugin_declarations_: Shared<[MysqlPlugin; 2]> = Shared::new([
+    MysqlPlugin {
+        kind: abi::AUDIT_PLUGIN,
+        info: MYSQL_AUDIT.pointer(),
+        name: NAME,
+        author: AUTHOR,
+        description: DESCRIPTION,
+        license: abi::LICENSE_BSD,
+        init: Some(init),
+        check_uninstall: None,
+        deinit: Some(deinit),
+        version: 0x0001,
+        status: variables::STATUS.pointer(),
+        variables: variables::ALL.pointer(),
+        reserved: null(),
+        flags: 0,
+    },
+    MysqlPlugin {
+        kind: 0,
+        info: null(),
+        name: null(),
+        author: null(),
+        description: null(),
+        license: 0,
+        init: None,
+        check_uninstall: None,
+        deinit: None,
+        version: 0,
+        status: null(),
+        variables: null(),
+        reserved: null(),
+        flags: 0,
     },
 ]);

@@ -1,6 +1,6 @@
 //! What the server offers a plugin: its functions, found by name when the plugin starts, so that one file loads in all servers.
 
-use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_ulong, c_void};
+use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
 use std::mem::transmute_copy;
 
 /// A session of the server. It is valid while the server calls the plugin for it, and while it waits in such a call.
@@ -37,7 +37,7 @@ pub struct Server {
     locks_context: Option<OfThd<*mut c_void>>,
     has_explicit_locks: Option<OfThd<bool>>,
     set_killed: Option<unsafe extern "C" fn(*mut c_void, c_int, c_int, *const c_char)>,
-    print_error: Option<unsafe extern "C" fn(c_uint, *const c_char, c_ulong, ...)>,
+    print_error: Option<unsafe extern "C" fn(c_uint, *const c_char, c_int, ...)>,
 }
 
 fn find<F: Copy>(name: &CStr) -> Option<F> {
@@ -61,7 +61,7 @@ impl Server {
             locks_context: find(c"thd_mdl_context"),
             has_explicit_locks: find(c"_ZN11MDL_context18has_explicit_locksEv"),
             set_killed: find(c"_ZN3THD10set_killedE12killed_stateiPKc"),
-            print_error: find(c"my_printf_error"),
+            print_error: find(c"my_printf_error").or_else(|| find(c"_Z15my_printf_errorjPKciz")),
         })
     }
 
@@ -76,6 +76,11 @@ impl Server {
 
     pub fn is_killed(&self, thd: Thd) -> bool {
         unsafe { (self.killed)(thd.0) != 0 }
+    }
+
+    /// Whether the server ends the statement of a killed session by itself, right after the plugin.
+    pub fn ends_killed(&self) -> bool {
+        self.set_killed.is_some()
     }
 
     pub fn is_gone(&self, thd: Thd) -> bool {

@@ -6,7 +6,7 @@ use evenkeel_core::admission::{Rejection, TenantId};
 use evenkeel_core::gate::{Lane, Place, Stand};
 use evenkeel_core::policy::{After, Command, Passage, Reply, Seen, Session as Policy, status};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What a lock protects is whole also after a panic: each call changes one thing.
@@ -18,6 +18,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Session {
     pub thread: u64,
     pub thd: Thd,
+    pub user: Arc<str>,
     /// Its thread's number for the kernel.
     pub task: AtomicU32,
     pub own: Mutex<Own>,
@@ -52,15 +53,21 @@ pub enum Verdict {
 
 /// A session that waits.
 pub struct Waiting {
-    pub session: std::sync::Arc<Session>,
+    pub session: Arc<Session>,
     pub stand: Stand,
 }
 
 impl Session {
-    pub fn new(server: &Server, (thread, thd): (u64, Thd), tenant: TenantId, administrator: bool) -> Self {
+    pub fn new(
+        server: &Server,
+        (thread, thd): (u64, Thd),
+        (user, tenant): (&str, TenantId),
+        administrator: bool,
+    ) -> Self {
         Self {
             thread,
             thd,
+            user: Arc::from(user),
             task: AtomicU32::new(0),
             own: Mutex::new(Own::new(server, thd, tenant, administrator)),
             held: Mutex::default(),
