@@ -32,7 +32,7 @@ TABLES = ["--tables=4", "--table-size=100000"]
 CONFLICTS = ("1213", "1020")
 LOST = ("1927", "2006", "2013", "2055")
 # Seconds after its time that a load, a question, and sessions that were told to end may take.
-LATE_S, ANSWER_S, QUIET_S = 90, 30, 20
+LATE_S, ANSWER_S, QUIET_S = 60, 20, 20
 READ_WRITE_WITHOUT_BEGIN = """require("oltp_read_write")
 function begin() end
 """
@@ -294,8 +294,8 @@ class Stage:
         return found
 
     def play(self, server, load, port, clients, way, seconds, seed):
-        # Hundreds of sessions take a second to log in.
-        settle = SETTLE_S if way in ADAPTIVE else 1 if clients <= 64 else 2
+        # Hundreds of sessions take a second to log in; sysbench begins once all have.
+        settle = SETTLE_S if way in ADAPTIVE else 2 if load.is_ours() and clients > 64 else 1
         command = load.command(self.engine, self.home, port, clients, settle, seconds, seed)
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=ends_with_bench())
         status, output, errors = {}, "", ""
