@@ -17,8 +17,9 @@ DISK = ["--innodb-flush-method=O_DIRECT", "--innodb-buffer-pool-load-at-startup=
 class Server:
     """Up on entering, down and gone on leaving."""
 
-    def __init__(self, cpu=None, settings=(), memory_mb=None, environment=None):
-        self.cpu = cpu
+    def __init__(self, cpu=None, settings=(), memory_mb=None, environment=None, copy_of=None):
+        """`copy_of` is a data folder of a server that is down, whose databases this one has."""
+        self.cpu, self.copy_of = cpu, copy_of
         self.settings = settings
         self.memory_mb = memory_mb
         self.environment = environment or {}
@@ -44,8 +45,11 @@ class Server:
         own = os.path.join(self.home, "tmp")
         os.mkdir(own)
         environment = {**os.environ, "PATH": PATH, "TMPDIR": own, **self.environment}
-        subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal"], check=True,
-                       stdout=log, stderr=log, env=environment)
+        if self.copy_of:
+            subprocess.run(["cp", "-a", self.copy_of, data], check=True)
+        else:
+            subprocess.run(["mariadb-install-db", *common, "--auth-root-authentication-method=normal"], check=True,
+                           stdout=log, stderr=log, env=environment)
         if self.memory_mb:
             self.group = memory_group(self.memory_mb)
         command = [shutil.which("mariadbd", path=PATH), *common, f"--socket={self.socket}", f"--port={self.port}",
