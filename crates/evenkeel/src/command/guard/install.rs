@@ -169,7 +169,7 @@ fn check(control: &mut Control, untried: bool) -> Result<PathBuf> {
     let (major, minor, _) = version.numbers;
     if !untried && !TRIED.contains(&(version.flavor, (major, minor))) {
         return Err(anyhow!(
-            "the plugin was tried in MariaDB 10.11 and 11.8 and MySQL 9.7, and the server is {version}"
+            "the plugin is for MariaDB 10.11 and 11.8 and MySQL 9.7, and the server is {version}"
         ))
         .hint(format!("{PROXY}; or try the plugin on a test server first, by --untried"));
     }
