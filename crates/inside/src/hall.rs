@@ -6,14 +6,13 @@
 use crate::clock::Clock;
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
-use crate::session::{Held, Session, Verdict, Waiting, lock};
+use crate::session::{Entry, Held, Session, Verdict, Waiting, lock};
 use crate::tally::Tally;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Caller, Notice, Rejection, SessionId};
-use evenkeel_core::gate::{Asked, AtFront, Front, Gate, Lane};
+use evenkeel_core::gate::{Asked, AtFront, Class, Front, Gate, Lane};
 use evenkeel_core::number_map::NumberMap;
 use evenkeel_core::policy::Passage;
-use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -32,8 +31,8 @@ pub struct Shard {
     sessions: NumberMap<u64, Arc<Session>>,
     /// Those of them that have a place.
     placed: Vec<Arc<Session>>,
-    /// Kinds of transactions that are long.
-    long: Arc<HashSet<u64>>,
+    /// Kinds of transactions that are not of the usual sort.
+    classes: Arc<NumberMap<u64, Class>>,
     threshold: Nanos,
     tally: Tally,
 }
@@ -140,7 +139,7 @@ impl Hall {
             let name = String::from_utf8_lossy(statement.user);
             own.set_administrator(self.options.is_administrator(&name));
         }
-        let (passage, digest) = own.begins(statement.text);
+        let Entry { passage, digest, reads } = own.begins(statement.text);
         self.open_for_uninstall(statement.text);
         let mut held = lock(&session.held);
         match (&mut *held, passage) {
@@ -156,10 +155,17 @@ impl Hall {
             (None, _) => {}
         }
         drop(held);
+        let class = lock(self.shard(session.thread)).classes.get(&digest).copied();
+        if class == Some(Class::Trifle) && reads && self.server.commits_by_itself(thd) {
+            own.trifle = Some(digest);
+            session.began(self.now());
+            return true;
+        }
         let tenant = own.tenant;
         own.busy = Nanos::ZERO;
         drop(own);
-        let lane = self.lane(session.thread, digest);
+        let learnt = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
+        let lane = lane_of_comment(statement.text).unwrap_or(learnt);
         let verdict = match passage {
             Passage::Unqueued => {
                 self.fronts[lane as usize].enter_above();
@@ -237,11 +243,15 @@ impl Hall {
         let now = self.now();
         let mut own = lock(&session.own);
         let Some(after) = own.ends(&self.server, thd, error) else { return };
+        let (lasted, at_server) = session.lasts(now);
+        if let Some(digest) = own.trifle.take() {
+            lock(self.shard(thread)).tally.trifle(digest, lasted);
+            return;
+        }
         let mut held = lock(&session.held);
         if held.is_none() {
             return;
         }
-        let (lasted, at_server) = session.lasts(now);
         if at_server {
             own.busy += lasted;
         }
@@ -276,11 +286,6 @@ impl Hall {
         } else if self.fronts[lane as usize].leave() {
             self.at_gate(|keeper| keeper.gate.pass_on(now, lane));
         }
-    }
-
-    fn lane(&self, thread: u64, digest: u64) -> Lane {
-        let is_long = lock(self.shard(thread)).long.contains(&digest);
-        if is_long { Lane::Long } else { Lane::Short }
     }
 
     fn refuse(&self, thd: Thd, rejection: Rejection) -> bool {
@@ -347,12 +352,50 @@ impl Hall {
         all
     }
 
-    /// The kinds that are long from now on.
-    pub fn set_long(&self, long: &Arc<HashSet<u64>>) {
-        self.shards.iter().for_each(|shard| lock(shard).long = Arc::clone(long));
+    /// The kinds that are not of the usual sort from now on.
+    pub fn set_classes(&self, classes: &Arc<NumberMap<u64, Class>>) {
+        self.shards.iter().for_each(|shard| lock(shard).classes = Arc::clone(classes));
     }
 
     pub fn running(&self, lane: Lane) -> usize {
         self.fronts[lane as usize].running()
+    }
+}
+
+/// The lane of a comment at the beginning or the end of a statement: `/* evenkeel: lane=long */`.
+fn lane_of_comment(text: &[u8]) -> Option<Lane> {
+    const ROOM: usize = 64;
+    let text = text.trim_ascii();
+    let comment = if text.starts_with(b"/*") {
+        &text[..text.len().min(ROOM)]
+    } else if text.ends_with(b"*/") {
+        &text[text.len().saturating_sub(ROOM)..]
+    } else {
+        return None;
+    };
+    let says = |words: &[u8]| comment.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words));
+    match () {
+        () if says(b"evenkeel: lane=long") => Some(Lane::Long),
+        () if says(b"evenkeel: lane=short") => Some(Lane::Short),
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_at_either_end_says_the_lane() {
+        for (text, lane) in [
+            ("/* evenkeel: lane=long */ SELECT 1", Some(Lane::Long)),
+            ("SELECT 1 /* Evenkeel: lane=SHORT */ ", Some(Lane::Short)),
+            ("SELECT '/* evenkeel: lane=long */' AS a", None),
+            ("/* other */ SELECT 1", None),
+            ("/*", None),
+            ("", None),
+        ] {
+            assert_eq!(lane_of_comment(text.as_bytes()), lane, "{text}");
+        }
     }
 }

@@ -8,8 +8,8 @@ use evenkeel_core::admission::{Costs, Interval};
 use evenkeel_core::control::{
     Bounds, Controller, ControllerSettings, Signals, SupervisedController, Verdict as Decided,
 };
-use evenkeel_core::gate::{Gate, Kinds, Lane};
-use std::collections::HashSet;
+use evenkeel_core::gate::{Class, Gate, Kinds, Lane};
+use evenkeel_core::number_map::NumberMap;
 use std::fmt::Write as _;
 use std::io::Read as _;
 use std::sync::atomic::Ordering::Relaxed;
@@ -53,7 +53,7 @@ pub struct Looker {
     controller: Option<SupervisedController>,
     mode: Mode,
     kinds: Kinds,
-    long: Arc<HashSet<u64>>,
+    classes: Arc<NumberMap<u64, Class>>,
     costs: Costs,
     last_tick: Nanos,
     last_kills: Nanos,
@@ -75,7 +75,7 @@ impl Looker {
             controller: None,
             mode: Mode::Watch,
             kinds: Kinds::default(),
-            long: Arc::default(),
+            classes: Arc::default(),
             costs: Costs::default(),
             last_tick: Nanos::ZERO,
             last_kills: Nanos::ZERO,
@@ -162,20 +162,20 @@ impl Looker {
         let threshold = self.kinds.threshold();
         let tally = self.hall.take(threshold);
         if tally.teach(&mut self.kinds) {
-            self.long = Arc::new(self.kinds.long().collect());
-            self.hall.set_long(&self.long);
+            self.classes = Arc::new(self.kinds.classes().collect());
+            self.hall.set_classes(&self.classes);
         }
         self.set_mode(now);
         let limit = self.hall.limit(Lane::Short);
         let (looks, running, queued, most) = std::mem::replace(&mut self.levels, (0.0, 0.0, 0.0, 0));
-        let long = Arc::clone(&self.long);
+        let classes = Arc::clone(&self.classes);
         let interval = Interval {
             start: self.last_tick,
             end: now,
             in_flight_mean: running / looks.max(1.0),
             in_flight_max: most,
             queued_mean: queued / looks.max(1.0),
-            ..tally.interval(&mut self.costs, |digest| !long.contains(&digest))
+            ..tally.interval(&mut self.costs, |digest| classes.get(&digest) != Some(&Class::Long))
         };
         let signals = self.cpu.signals(self.cpus, interval.end - interval.start, interval.completions);
         let decided = self.controller.as_mut().map(|controller| {
@@ -209,6 +209,13 @@ impl Looker {
         let options = evenkeel_core::gate::Options { watch: open, ..self.hall.options.gate() };
         self.open = open;
         self.hall.at_gate(|keeper| keeper.gate.set_options(now, options));
+        let long = match self.hall.options.long_limit.load(Relaxed) {
+            0 => self.cpus,
+            limit => limit as usize,
+        };
+        if self.hall.limit(Lane::Long) != long {
+            self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Long, long));
+        }
         let wait = self.hall.options.max_wait_ms.load(Relaxed);
         if wait > 0 {
             self.hall.at_gate(|keeper| keeper.gate.reject_overdue(now, Nanos::from_millis(wait)));

@@ -61,6 +61,8 @@ pub struct Options {
     /// Longest wait in milliseconds; 0 for none.
     pub max_wait_ms: AtomicU64,
     pub aside_max: AtomicU64,
+    /// Limit of the long lane; 0 to find it.
+    pub long_limit: AtomicU64,
     pub refusal: AtomicU32,
     open_until: AtomicU64,
     pub shown: Shown,
@@ -78,6 +80,7 @@ impl Default for Options {
             version: AtomicU64::new(1),
             max_wait_ms: AtomicU64::new(0),
             aside_max: AtomicU64::new(64),
+            long_limit: AtomicU64::new(0),
             refusal: AtomicU32::new(1040),
             open_until: AtomicU64::new(0),
             shown: Shown::default(),

@@ -110,10 +110,21 @@ pub struct Own {
     results: u32,
     /// Without autocommit: whether a transaction may be open, which the server does not say.
     touched: bool,
+    /// The digest of a trifle that runs without a place.
+    pub trifle: Option<u64>,
     /// Time at the server of the transaction's statements.
     pub busy: Nanos,
     /// The thread that its events come on.
     pub on_thread: usize,
+}
+
+/// How a statement may enter.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    pub passage: Passage,
+    pub digest: u64,
+    /// It only reads, in a session that holds nothing.
+    pub reads: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +150,7 @@ impl Own {
             running: None,
             results: 0,
             touched: false,
+            trifle: None,
             busy: Nanos::ZERO,
             on_thread: 0,
         };
@@ -156,19 +168,23 @@ impl Own {
         self.running.is_some_and(|running| running.statements == 1 || self.results == 0)
     }
 
-    /// A statement comes: how it may enter, and its digest.
-    pub fn begins(&mut self, text: &[u8]) -> (Passage, u64) {
+    /// A statement comes.
+    pub fn begins(&mut self, text: &[u8]) -> Entry {
         let head = text.get(..HEAD).unwrap_or(text);
         let command =
             Command { code: COM_QUERY, text: Some(head), whole: head.len() == text.len(), statement: None };
         let seen: Seen = self.policy.look(&command);
-        let passage = self.policy.passage(&seen);
-        let digest = seen.digest();
+        let hold = self.policy.hold();
+        let mut passage = self.policy.passage(&seen);
+        if seen.is_tableless() && !hold.is_any() {
+            passage = Passage::Bypass;
+        }
+        let entry = Entry { passage, digest: seen.digest(), reads: seen.reads() && !hold.is_any() };
         let (ends, statements) = (seen.ends_transaction(), seen.statements());
         self.running = Some(Running { passage, ends, statements });
         self.results = 0;
         self.policy.sent(seen, passage);
-        (passage, digest)
+        entry
     }
 
     /// The command, or a statement of it, has ended with this error: where the session stands, once all have.

@@ -24,6 +24,8 @@ pub struct Tally {
     longest_s: f64,
     times: [u32; BUCKETS],
     kinds: NumberMap<u64, (Seen, u32)>,
+    /// Trifles that ran without a place.
+    pub trifles: u64,
 }
 
 impl Default for Tally {
@@ -41,6 +43,7 @@ impl Default for Tally {
             longest_s: 0.0,
             times: [0; BUCKETS],
             kinds: NumberMap::default(),
+            trifles: 0,
         }
     }
 }
@@ -61,13 +64,25 @@ impl Tally {
             Some(Outcome::Ignored) | None => self.ignored += 1,
         }
         self.times[Kinds::bucket(busy)] += 1;
+        *self.see(digest, busy, threshold) += u32::from(good);
+    }
+
+    /// One that ran without a place has ended.
+    pub fn trifle(&mut self, digest: u64, busy: Nanos) {
+        self.trifles += 1;
+        self.times[Kinds::bucket(busy)] += 1;
+        self.see(digest, busy, Nanos::MAX);
+    }
+
+    /// Counts one of its kind; how many of them succeeded under a place.
+    fn see(&mut self, digest: u64, busy: Nanos, threshold: Nanos) -> &mut u32 {
         let full = self.kinds.len() >= KINDS_MAX && !self.kinds.contains_key(&digest);
         let (seen, completed) = self.kinds.entry(if full { 0 } else { digest }).or_default();
         let seconds = busy.as_secs_f64();
         seen.floor_s = if seen.count == 0 { seconds } else { seen.floor_s.min(seconds) };
         seen.count += 1;
         seen.long += u32::from(busy >= threshold);
-        *completed += u32::from(good);
+        completed
     }
 
     fn succeeded(&mut self, busy: Nanos) {
@@ -89,6 +104,7 @@ impl Tally {
         self.response_s += other.response_s;
         self.shortest_s = self.shortest_s.min(other.shortest_s);
         self.longest_s = self.longest_s.max(other.longest_s);
+        self.trifles += other.trifles;
         self.times.iter_mut().zip(other.times).for_each(|(one, other)| *one += other);
         for (digest, (seen, completed)) in &other.kinds {
             let (one, count) = self.kinds.entry(*digest).or_default();
@@ -110,7 +126,9 @@ impl Tally {
     pub fn interval(&self, costs: &mut Costs, counts: impl Fn(u64) -> bool) -> Interval {
         let mut work = 0.0;
         let mut completions = 0;
-        for (digest, (seen, completed)) in self.kinds.iter().filter(|(digest, _)| counts(**digest)) {
+        for (digest, (seen, completed)) in
+            self.kinds.iter().filter(|(digest, (_, completed))| *completed > 0 && counts(**digest))
+        {
             let weight = costs.weigh_many(*digest, Nanos::from_secs_f64(seen.floor_s), seen.count);
             work += weight * f64::from(*completed);
             completions += u64::from(*completed);

@@ -17,6 +17,7 @@ static mut ADMINISTRATORS: *const c_char = null();
 static mut MAX_WAIT: u64 = 0;
 static mut ASIDE_MAX: u64 = 64;
 static mut REFUSAL: u64 = 1040;
+static mut LONG_LIMIT: u64 = 0;
 
 /// Takes in what the server's options say.
 pub fn read(options: &Options) {
@@ -31,6 +32,7 @@ pub fn read(options: &Options) {
         options.max_wait_ms.store(MAX_WAIT, Relaxed);
         options.aside_max.store(ASIDE_MAX, Relaxed);
         options.refusal.store(REFUSAL as u32, Relaxed);
+        options.long_limit.store(LONG_LIMIT, Relaxed);
     }
 }
 
@@ -147,12 +149,21 @@ static REFUSAL_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
     ..NUMBER
 });
 
-pub static ALL: Shared<[*const c_void; 6]> = Shared::new([
+static LONG_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
+    name: c"long_limit".as_ptr(),
+    comment: c"most long transactions that run at a time; 0: the gate finds it".as_ptr(),
+    value: addr_of_mut!(LONG_LIMIT),
+    most: 100_000,
+    ..NUMBER
+});
+
+pub static ALL: Shared<[*const c_void; 7]> = Shared::new([
     MODE_VARIABLE.pointer(),
     ADMINISTRATORS_VARIABLE.pointer(),
     MAX_WAIT_VARIABLE.pointer(),
     ASIDE_VARIABLE.pointer(),
     REFUSAL_VARIABLE.pointer(),
+    LONG_VARIABLE.pointer(),
     null(),
 ]);
 

@@ -16,6 +16,13 @@ const KINDS_MAX: usize = 4_096;
 const HORIZON: f64 = 32.0;
 /// Share of long ones from which on a kind is long, and below which it is short again.
 const SHARES: (f64, f64) = (0.5, 0.2);
+/// A kind is a trifle whose fastest takes less than the first, and no more above the second, in seconds: a wake-up takes about as long.
+/// The fastest, since all of them are slow where too many run at once.
+const TRIFLE_S: (f64, f64) = (100e-6, 200e-6);
+/// A floor that is not reached again doubles in about 2,800 transactions.
+const FORGET: f64 = 1.0 + 1.0 / 4_096.0;
+/// Transactions after which a kind may be called a trifle.
+const TRIFLE_COUNT: f64 = 16.0;
 /// Buckets of times: eight for each factor of ten, from a microsecond on.
 const BUCKETS: usize = 64;
 const PER_DECADE: f64 = 8.0;
@@ -32,12 +39,44 @@ pub struct Seen {
     pub floor_s: f64,
 }
 
+/// What the gate does with a kind that is not of the usual sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    Long,
+    /// So short that a wait would cost more than it: what only reads needs no place.
+    Trifle,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     count: f64,
     long: f64,
-    lane: Lane,
+    floor_s: f64,
+    class: Option<Class>,
     epoch: u32,
+}
+
+impl Kind {
+    fn add(&mut self, seen: Seen) {
+        let count = f64::from(seen.count);
+        if count <= 0.0 {
+            return;
+        }
+        self.count += count;
+        self.long += f64::from(seen.long);
+        self.floor_s = (self.floor_s * FORGET.powf(count)).min(seen.floor_s);
+        let share = self.long / self.count;
+        self.class = match self.class {
+            Some(Class::Long) if share >= SHARES.1 => Some(Class::Long),
+            _ if share > SHARES.0 => Some(Class::Long),
+            Some(Class::Trifle) if self.floor_s < TRIFLE_S.1 => Some(Class::Trifle),
+            _ if self.count >= TRIFLE_COUNT && self.floor_s < TRIFLE_S.0 => Some(Class::Trifle),
+            _ => None,
+        };
+        if self.count > HORIZON {
+            (self.count, self.long) = (HORIZON / 2.0, share * HORIZON / 2.0);
+        }
+    }
 }
 
 /// The kinds that were seen lately, and from when on a transaction is long.
@@ -72,30 +111,22 @@ impl Kinds {
         if digest == 0 || !self.known.contains_key(&digest) && !self.make_room() {
             return false;
         }
-        let fresh = Kind { count: 0.0, long: 0.0, lane: Lane::Short, epoch: self.epoch };
+        let fresh = Kind { count: 0.0, long: 0.0, floor_s: f64::INFINITY, class: None, epoch: self.epoch };
         let kind = self.known.entry(digest).or_insert(fresh);
-        kind.count += f64::from(seen.count);
-        kind.long += f64::from(seen.long);
+        let before = kind.class;
+        kind.add(seen);
         kind.epoch = self.epoch;
-        let share = kind.long / kind.count.max(1.0);
-        if kind.count > HORIZON {
-            (kind.count, kind.long) = (HORIZON / 2.0, share * HORIZON / 2.0);
-        }
-        let lane = match kind.lane {
-            Lane::Short if share > SHARES.0 => Lane::Long,
-            Lane::Long if share < SHARES.1 => Lane::Short,
-            lane => lane,
-        };
-        std::mem::replace(&mut kind.lane, lane) != lane
+        kind.class != before
     }
 
     pub fn lane(&self, digest: u64) -> Lane {
-        self.known.get(&digest).map_or(Lane::Short, |kind| kind.lane)
+        let class = self.known.get(&digest).and_then(|kind| kind.class);
+        if class == Some(Class::Long) { Lane::Long } else { Lane::Short }
     }
 
-    /// Kinds that are long.
-    pub fn long(&self) -> impl Iterator<Item = u64> {
-        self.known.iter().filter(|(_, kind)| kind.lane == Lane::Long).map(|(digest, _)| *digest)
+    /// The kinds that have a class.
+    pub fn classes(&self) -> impl Iterator<Item = (u64, Class)> {
+        self.known.iter().filter_map(|(digest, kind)| Some((*digest, kind.class?)))
     }
 
     /// From when on a transaction is long.
@@ -153,6 +184,19 @@ mod tests {
         kinds.learn(8, seen(100, 40));
         assert_eq!(kinds.lane(8), Lane::Short);
         assert_eq!(kinds.lane(0), Lane::Short);
+    }
+
+    #[test]
+    fn a_kind_is_a_trifle_where_its_fastest_is_faster_than_a_wake_up() {
+        let mut kinds = Kinds::default();
+        let class = |kinds: &Kinds| kinds.classes().find(|(digest, _)| *digest == 7).map(|(_, class)| class);
+        let took = |count: u32, floor_s: f64| Seen { count, long: 0, floor_s };
+        kinds.learn(7, took(100, 20e-6));
+        assert_eq!(class(&kinds), Some(Class::Trifle));
+        kinds.learn(7, took(100, 900e-6));
+        assert_eq!(class(&kinds), Some(Class::Trifle), "one stall says nothing");
+        kinds.learn(7, took(20_000, 900e-6));
+        assert_eq!(class(&kinds), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::Nanos;
 use crate::admission::tenant::{Tenants, Ticket, Waiter};
 pub use crate::admission::{Caller, Notice, Rejection, SessionId, TenantId};
 pub use front::{AtFront, Front, LIMIT_MAX};
-pub use kinds::{Kinds, Seen};
+pub use kinds::{Class, Kinds, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -88,6 +88,10 @@ pub struct Statement {
     /// The server's thread whose statement it ends: KILL QUERY and a number.
     pub kills: Option<u32>,
     pub statements: u32,
+    /// Whether it touches no table and calls nothing of a user's: SET, USE, SHOW, SELECT 1.
+    pub tableless: bool,
+    /// Whether it only reads, locks nothing and calls nothing of a user's.
+    pub reads: bool,
     /// Whether it commits what is open before it begins: DDL.
     pub commits: bool,
     /// The same for all texts that differ in literals alone.
@@ -106,6 +110,8 @@ impl Statement {
             cut: false,
             kills: None,
             statements: 1,
+            tableless: false,
+            reads: false,
             commits: false,
             digest: 0,
         }
@@ -142,10 +148,75 @@ impl Statement {
         let single = whole && reader.statements <= 1 && !reader.acts.iter().any(|act| act.is_opaque());
         let cut = !reader.defines && !whole || hidden;
         let kills = killed(text, backslash_escapes).filter(|_| bypass && single);
+        let plain = single && reader.acts.is_empty() && calls_nothing(&tokens);
+        let tableless = plain && is_tableless(&tokens);
+        let reads = plain && only_reads(&tokens);
         let commits = single && commits(&tokens);
         let statements = u32::try_from(reader.statements).unwrap_or(u32::MAX);
-        Self { acts: reader.acts, bypass, idles, single, calls, cut, kills, statements, commits, digest }
+        Self {
+            acts: reader.acts,
+            bypass,
+            idles,
+            single,
+            calls,
+            cut,
+            kills,
+            statements,
+            tableless,
+            reads,
+            commits,
+            digest,
+        }
     }
+}
+
+/// Functions of all servers that do nothing but compute their result, and few of the others.
+const PURE: [&str; 24] = [
+    "count",
+    "sum",
+    "min",
+    "max",
+    "avg",
+    "coalesce",
+    "ifnull",
+    "nullif",
+    "if",
+    "concat",
+    "lower",
+    "upper",
+    "date",
+    "now",
+    "database",
+    "version",
+    "connection_id",
+    "user",
+    "current_user",
+    "last_insert_id",
+    "found_rows",
+    "row_count",
+    "in",
+    "values",
+];
+
+/// Whether no function is called but such as all servers know: a user's may do anything.
+fn calls_nothing(tokens: &[Token<'_>]) -> bool {
+    tokens.windows(2).all(|two| {
+        let named = matches!(two[0], Token::Word(_) | Token::Name(_));
+        two[1] != Token::Sign(b'(') || !named || PURE.iter().any(|known| two[0].is(known))
+    })
+}
+
+fn is_tableless(tokens: &[Token<'_>]) -> bool {
+    let Some((verb, rest)) = tokens.split_first() else { return false };
+    let uses =
+        |token: &Token<'_>| ["from", "select", "into", "table", "password"].iter().any(|word| token.is(word));
+    verb.is("use") || verb.is("show") || (verb.is("select") || verb.is("set")) && !rest.iter().any(uses)
+}
+
+fn only_reads(tokens: &[Token<'_>]) -> bool {
+    let has = |word: &str| tokens.iter().any(|token| token.is(word));
+    tokens.first().is_some_and(|verb| verb.is("select"))
+        && !["for", "lock", "into", "procedure"].iter().any(|word| has(word))
 }
 
 /// DDL but for that on temporary tables, which commits nothing.

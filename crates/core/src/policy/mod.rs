@@ -115,6 +115,16 @@ impl Seen {
         self.statement.as_ref().map_or(0, |statement| statement.digest)
     }
 
+    /// Whether it touches no table, so that it needs no place where its session has none.
+    pub fn is_tableless(&self) -> bool {
+        self.statement.as_ref().is_some_and(|statement| statement.tableless)
+    }
+
+    /// Whether it only reads, and locks nothing.
+    pub fn reads(&self) -> bool {
+        self.statement.as_ref().is_some_and(|statement| statement.reads)
+    }
+
     /// How many statements its text has, as far as it was read.
     pub fn statements(&self) -> u32 {
         self.statement.as_ref().map_or(1, |statement| statement.statements.max(1))

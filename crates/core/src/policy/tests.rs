@@ -315,3 +315,29 @@ fn a_preparation_that_may_compute_something_needs_a_permit() {
     assert_eq!(passage("SELECT ROUND(1.5, BENCHMARK(20000000, SHA1('a')))", true), Passage::Queued);
     assert_eq!(passage("SELECT a FROM t", false), Passage::Queued, "what was not read may compute");
 }
+
+#[test]
+fn a_statement_is_tableless_or_only_reads_where_nothing_else_can_be_in_it() {
+    for (text, tableless, reads) in [
+        ("SELECT 1", true, true),
+        ("select now(), @@version", true, true),
+        ("SET NAMES utf8mb4", true, false),
+        ("USE shop", true, false),
+        ("SHOW STATUS LIKE 'x'", true, false),
+        ("SET @a = (SELECT 1 FROM t)", false, false),
+        ("SELECT f()", false, false),
+        ("SELECT `f`()", false, false),
+        ("SELECT 1; DELETE FROM t", false, false),
+        ("SELECT a FROM t WHERE id = 1", false, true),
+        ("SELECT COUNT(*) FROM t WHERE a IN (1, 2)", false, true),
+        ("SELECT a FROM t FOR UPDATE", false, false),
+        ("SELECT a FROM t LOCK IN SHARE MODE", false, false),
+        ("SELECT a FROM t INTO OUTFILE 'x'", false, false),
+        ("SELECT BENCHMARK(1000000000, 1)", false, false),
+        ("SELECT GET_LOCK('a', 1)", false, false),
+        ("UPDATE t SET a = 1", false, false),
+    ] {
+        let read = Statement::read(text.as_bytes(), true, true);
+        assert_eq!((read.tableless, read.reads), (tableless, reads), "{text}");
+    }
+}

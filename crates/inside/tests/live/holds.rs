@@ -1,0 +1,109 @@
+//! A session that may hold what others wait for goes on, while all places are taken.
+
+use crate::server::{Server, said};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+
+const LONG: &str = "/* evenkeel: lane=long */ ";
+
+/// A session that says one statement after the other.
+struct Holder {
+    child: Child,
+    answers: BufReader<std::process::ChildStdout>,
+}
+
+impl Holder {
+    fn new(server: &Server) -> Self {
+        let mut child = server.client("app").stdin(Stdio::piped()).spawn().expect("a client");
+        let answers = BufReader::new(child.stdout.take().expect("its output"));
+        Self { child, answers }
+    }
+
+    /// Says it, and waits until it was done.
+    fn say(&mut self, sql: &str) {
+        let input = self.child.stdin.as_mut().expect("its input");
+        writeln!(input, "{sql};\nSELECT 'done';").expect("it reads");
+        let mut line = String::new();
+        while line.trim() != "done" {
+            line.clear();
+            assert!(self.answers.read_line(&mut line).expect("it answers") > 0, "{sql} failed");
+        }
+    }
+
+    fn end(mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// With all places taken and others waiting, the holder does its work and gives back what it holds.
+fn goes_on(server: &Server, take: &[&str], works: &str, give_back: &str) {
+    let mut holder = Holder::new(server);
+    take.iter().for_each(|sql| holder.say(sql));
+    let busy = server.occupied();
+    let writers: Vec<_> =
+        (0..20).map(|_| server.app(&format!("{LONG}UPDATE t SET v = v + 1 WHERE id = 1"))).collect();
+    server.until("others to wait", || server.waiting().len() >= 20);
+    holder.say(&format!("{LONG}{works}"));
+    holder.say(give_back);
+    holder.end();
+    server.clear();
+    writers.into_iter().for_each(|writer| drop(said(writer)));
+    said(busy);
+}
+
+#[test]
+fn an_open_transaction_goes_on() {
+    let server = Server::start("open");
+    goes_on(
+        &server,
+        &["BEGIN", "UPDATE t SET v = 9 WHERE id = 2"],
+        "UPDATE t SET v = 10 WHERE id = 2",
+        "COMMIT",
+    );
+    let taken = ["SET autocommit = 0", "UPDATE t SET v = 9 WHERE id = 2"];
+    goes_on(&server, &taken, "UPDATE t SET v = 10 WHERE id = 3", "ROLLBACK");
+    goes_on(
+        &server,
+        &["XA START 'x'", "UPDATE t SET v = 9 WHERE id = 2"],
+        "UPDATE t SET v = 11 WHERE id = 2",
+        "XA END 'x'",
+    );
+    let prepared = ["XA START 'y'", "INSERT INTO t VALUES (7, 7)", "XA END 'y'", "XA PREPARE 'y'"];
+    goes_on(&server, &prepared, "SELECT 1", "XA COMMIT 'y'");
+}
+
+#[test]
+fn whoever_holds_locks_beside_a_transaction_goes_on() {
+    let server = Server::start("locks");
+    for (take, give_back) in [
+        ("LOCK TABLES t WRITE", "UNLOCK TABLES"),
+        ("FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES"),
+        ("BACKUP STAGE START", "BACKUP STAGE END"),
+        ("SELECT GET_LOCK('a', 1)", "SELECT RELEASE_LOCK('a')"),
+        ("HANDLER t OPEN", "HANDLER t CLOSE"),
+    ] {
+        let mut holder = Holder::new(&server);
+        holder.say(take);
+        let busy = server.occupied_elsewhere();
+        let waiter = server.app(&format!("{LONG}SELECT MAX(a) FROM other"));
+        server.until("another to wait", || server.waiting().len() == 1);
+        holder.say(&format!("{LONG}SELECT MAX(v) FROM t"));
+        holder.say(give_back);
+        // It holds nothing any more: it waits like the others.
+        holder
+            .child
+            .stdin
+            .as_mut()
+            .expect("its input")
+            .write_all(format!("{LONG}SELECT MAX(v) FROM t;\n").as_bytes())
+            .expect("it reads");
+        if !take.starts_with("HANDLER") {
+            server.until("it to wait", || server.waiting().len() == 2);
+        }
+        server.clear();
+        holder.end();
+        said(waiter);
+        said(busy);
+    }
+}

@@ -1,0 +1,6 @@
+//! The plugin in real servers of its own.
+
+mod holds;
+mod parting;
+mod server;
+mod waits;

@@ -1,0 +1,108 @@
+//! Who waits, and how a wait ends.
+
+use crate::server::{Server, said, timed};
+use std::time::Duration;
+
+const LONG: &str = "/* evenkeel: lane=long */ ";
+
+#[test]
+fn a_killed_wait_ends_with_1317_and_nothing_was_read_or_changed() {
+    let server = Server::start("kill");
+    server.root("CREATE PROCEDURE d.p() UPDATE d.t SET v = 99 WHERE id = 3");
+    let before = server.root("SELECT GROUP_CONCAT(v ORDER BY id) FROM d.t");
+    let busy = server.occupied();
+    let waiters: Vec<_> = [
+        "UPDATE t SET v = 99 WHERE id = 1",
+        "CREATE TABLE made (a INT)",
+        "ALTER TABLE t ADD COLUMN more INT",
+        "SET @a = (SELECT v FROM t WHERE id = 1)",
+        "CALL p()",
+        "INSERT INTO t VALUES (9, 9)",
+        "DELETE FROM t",
+        "TRUNCATE t",
+        "SELECT SUM(v) FROM t",
+        "EXECUTE IMMEDIATE 'UPDATE t SET v = 98 WHERE id = 2'",
+        "PREPARE s FROM 'UPDATE t SET v = 97'",
+    ]
+    .into_iter()
+    .map(|sql| (sql, server.app(&format!("{LONG}{sql}"))))
+    .collect();
+    server.until("all to wait", || server.waiting().len() == waiters.len());
+    let ids = server.waiting();
+    ids.iter().for_each(|id| drop(server.root(&format!("KILL QUERY {id}"))));
+    let (ended, lasted) =
+        timed(|| waiters.into_iter().map(|(sql, child)| (sql, said(child))).collect::<Vec<_>>());
+    for (sql, (out, error)) in ended {
+        assert!(error.contains("ERROR 1317") && out.is_empty(), "{sql}: {out} {error}");
+    }
+    assert!(lasted < Duration::from_secs(5));
+    assert_eq!(server.root("SELECT GROUP_CONCAT(v ORDER BY id) FROM d.t"), before);
+    assert_eq!(server.root("SHOW TABLES FROM d"), "other\nt");
+    server.clear();
+    said(busy);
+}
+
+#[test]
+fn who_waits_longer_than_allowed_is_refused_with_the_code_of_the_users_choice() {
+    let server = Server::start("refuse");
+    let busy = server.occupied();
+    server.root("SET GLOBAL evenkeel_max_wait_ms = 100; SET GLOBAL evenkeel_refusal = 1226");
+    let (out, error) = said(server.app(&format!("{LONG}UPDATE t SET v = 99")));
+    assert!(error.contains("ERROR 1226") && error.contains("evenkeel: waited"), "{out} {error}");
+    assert_eq!(server.root("SELECT MAX(v) FROM d.t"), "3");
+    assert_eq!(server.status("refused"), "1");
+    server.clear();
+    said(busy);
+}
+
+#[test]
+fn administrators_and_what_reads_no_table_do_not_wait() {
+    let server = Server::start("pass");
+    let busy = server.occupied();
+    assert_eq!(server.root(&format!("{LONG}SELECT v FROM d.t WHERE id = 1")), "1");
+    for sql in ["SELECT 1", "SET NAMES utf8mb4", "USE d", "SHOW STATUS LIKE 'Uptime'", "SELECT NOW()"] {
+        let (_, error) = said(server.app(&format!("{LONG}{sql}")));
+        assert_eq!(error, "", "{sql}");
+    }
+    let waiter = server.app(&format!("{LONG}SELECT v FROM t"));
+    server.until("it to wait", || server.waiting().len() == 1);
+    server.root("SET GLOBAL evenkeel_administrators = 'root,app'");
+    assert_eq!(said(server.app(&format!("{LONG}SELECT v FROM t WHERE id = 2"))).0, "2");
+    server.clear();
+    said(waiter);
+    said(busy);
+}
+
+#[test]
+fn statements_of_routines_triggers_and_events_do_not_wait() {
+    let server = Server::start("routines");
+    // It has the only place, for which its own statements would wait.
+    let inner = "/* evenkeel: lane=long */ UPDATE d.t SET v = 20 WHERE id = 2";
+    server.root(&format!(
+        "CREATE TABLE d.seen (a INT); CREATE PROCEDURE d.p() {inner}; CREATE TRIGGER d.r AFTER UPDATE ON d.t FOR EACH ROW \
+         INSERT INTO d.seen VALUES (NEW.v)"
+    ));
+    assert_eq!(said(server.app(&format!("{LONG}CALL p()"))).1, "");
+    assert_eq!(server.root("SELECT a FROM d.seen"), "20");
+    let busy = server.occupied();
+    // The event's statements come in the account of its definer, and by no client.
+    server.root("CREATE DEFINER = app@localhost EVENT d.e ON SCHEDULE AT NOW() DO /* evenkeel: lane=long */ INSERT INTO d.seen VALUES (1)");
+    server.until("the event", || server.root("SELECT COUNT(*) FROM d.seen") == "2");
+    server.clear();
+    said(busy);
+}
+
+#[test]
+fn a_watching_gate_counts_who_would_wait_and_off_does_nothing() {
+    let server = Server::start("watch");
+    server.root("SET GLOBAL evenkeel_mode = 'watch'");
+    let busy = server.occupied();
+    assert_eq!(said(server.app(&format!("{LONG}SELECT v FROM t WHERE id = 1"))).0, "1");
+    server.until("the count", || server.status("would_wait") != "0");
+    server.root("SET GLOBAL evenkeel_mode = 'off'");
+    let count = server.status("completed");
+    assert_eq!(said(server.app(&format!("{LONG}SELECT v FROM t WHERE id = 1"))).0, "1");
+    assert_eq!(server.status("completed"), count);
+    server.clear();
+    said(busy);
+}
