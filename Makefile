@@ -27,10 +27,17 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Needed by our own `if let ... && ...` and by dependencies (hdrhistogram, the icu crates), as they say themselves.
 RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: demo test test-slow check lint bench fmt build deb deb-check tools bench-tools deb-tools servers clean toolchain
+.PHONY: demo test test-slow check lint bench fmt build plugin deb deb-check tools bench-tools deb-tools servers clean toolchain
 
 build: toolchain ## The binary, tuned for speed
 	$(CARGO) build --release --locked -p evenkeel
+
+# By rename: a server that has loaded the old file would crash if it changed.
+plugin: toolchain ## The guard inside a server, target/plugin/evenkeel_guard.so
+	$(CARGO) build --release --locked -p evenkeel-inside
+	@mkdir -p target/plugin
+	install -m 644 target/release/libevenkeel_inside.so target/plugin/evenkeel_guard.so.new
+	mv target/plugin/evenkeel_guard.so.new target/plugin/evenkeel_guard.so
 
 # `make demo SERVER=mysql` takes MySQL 9.7 from `make servers`.
 ifeq ($(SERVER),mysql)
@@ -100,15 +107,16 @@ bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it 
 
 # Times in the package are those of the commit, so that it is the same whenever it is made.
 deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
-deb: toolchain deb-tools build ## The Debian package, target/debian/evenkeel_VERSION_ARCH.deb
+deb: toolchain deb-tools build plugin ## The Debian packages, target/debian/evenkeel_VERSION_ARCH.deb and evenkeel-guard-plugin_VERSION_ARCH.deb
 	CARGO="$(CARGO)" contrib/debian/prepare target/release/evenkeel
 	$(CARGO) deb --no-build --locked -p evenkeel
+	contrib/debian/plugin/build target/plugin/evenkeel_guard.so
 
-deb-check: deb ## Lints the package, installs it in fresh systems, uses and removes it, and sees that nothing is left (root)
+deb-check: deb ## Lints the packages, installs them in fresh systems, uses and removes them, and sees that nothing is left (root)
 	@PATH="$$PATH:/usr/sbin"; { command -v debootstrap && command -v lintian; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DEB_CHECK_PACKAGES); }
-	lintian --fail-on error target/debian/evenkeel_*.deb
-	$(SUDO) tests/deb target/debian/evenkeel_*.deb
+	lintian --fail-on error target/debian/evenkeel_*.deb target/debian/evenkeel-guard-plugin_*.deb
+	$(SUDO) tests/deb target/debian/evenkeel_*.deb target/debian/evenkeel-guard-plugin_*.deb
 
 fmt:
 	$(CARGO) fmt --all

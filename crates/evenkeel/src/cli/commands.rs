@@ -32,7 +32,7 @@ pub enum Command {
     Layout(layout::Args),
     /// Rebuild tables in the order of their keys, with the predicted and the actual gain
     Relayout(relayout::Args),
-    /// A proxy that keeps a server at its peak throughput: run it, watch it
+    /// Keep a server at its peak throughput: by a proxy, or by a plugin inside the server
     Guard(Box<guard::Args>),
     /// Virtual disks that give each host its share of common storage
     Share(share::Args),

@@ -1,6 +1,7 @@
 //! What an operator sees of the guard: metrics, logs, the journal, the live view; and a guard as a child.
 
 pub mod child;
+pub mod inside;
 pub mod journal;
 pub mod log;
 pub mod metrics;

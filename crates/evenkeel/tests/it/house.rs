@@ -13,7 +13,7 @@ pub fn root() -> PathBuf {
 fn allowed(from: &str) -> &'static [&'static str] {
     match from {
         "core" => &[],
-        "os" | "wire" => &["core"],
+        "os" | "wire" | "inside" => &["core"],
         "sense" | "bus" => &["core", "os"],
         "site" => &["core", "os", "sense", "wire"],
         "lab" => &["core", "os", "sense", "wire", "site"],

@@ -1,18 +1,23 @@
-//! `evenkeel guard`: a proxy that lets as many transactions run as keep the server at its peak.
+//! `evenkeel guard`: as many transactions run as keep the server at its peak, by a proxy or by a plugin of the server.
 
 mod account;
 mod demo;
+mod install;
 mod run;
 mod serve;
 
 use super::Session;
 use crate::config::guard::{EXAMPLE, Flags};
+use crate::guard::inside;
 use crate::guard::show::read;
 use crate::guard::top::History;
 use crate::out;
+use crate::server::place;
 use crate::view::live::{self, LiveFlags};
 use anyhow::Result;
+use evenkeel_site::server::{Control, Target};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 /// Flags of `evenkeel guard`.
 #[derive(Debug, clap::Args)]
@@ -27,6 +32,7 @@ Examples:
   evenkeel guard --listen /run/evenkeel.sock --listen [::]:3307 --backend db1:3306 --config guard.toml
   evenkeel guard --listen 127.0.0.1:3307 --backend /run/mysqld/mysqld.sock --dry-run
   evenkeel guard top 127.0.0.1:9307
+  evenkeel guard install mysql://root@db1
 
 A guard needs --listen and --backend, here or in the file. All other settings are keys of the file: limits, queue, \
 weights, TLS, log. A flag wins over the file. SIGHUP reads the file again.
@@ -52,6 +58,8 @@ pub struct Args {
 enum Action {
     /// Show the effect in two minutes: a private server, a flash sale, without and with the guard
     Demo(demo::DemoArgs),
+    /// Install the guard inside a server, as a plugin, or set its mode
+    Install(install::InstallArgs),
     /// Watch a running guard: limit, queue, throughput, sensors, and why
     Top(TopArgs),
 }
@@ -68,6 +76,8 @@ impl Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Demo(demo)) => demo::run(session, demo),
+        Some(Action::Install(args)) => install::run(session, args),
+        Some(Action::Top(args)) if inside::is_server(&args.address) => run_top_inside(session, args),
         Some(Action::Top(args)) => run_top(session, args),
         None if args.flags.print_config => {
             out::write(EXAMPLE)?;
@@ -87,8 +97,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 /// Flags of `evenkeel guard top`.
 #[derive(Debug, clap::Args)]
 pub struct TopArgs {
-    /// Address at which the guard serves its metrics
-    #[arg(value_name = "ADDRESS", default_value = "127.0.0.1:9307")]
+    /// Address at which the guard serves its metrics, or the server that has it inside, as mysql://user@host:port
+    #[arg(value_name = "ADDRESS|URL", default_value = "127.0.0.1:9307")]
     address: String,
     /// How it is shown
     #[command(flatten)]
@@ -100,4 +110,14 @@ fn run_top(session: &Session, args: &TopArgs) -> Result<ExitCode> {
     let mut history = History::default();
     let address = args.address.clone();
     live::show(session, &args.live, &mut history, move || read(&address), History::push, History::draw)
+}
+
+/// The same of the guard inside a server.
+fn run_top_inside(session: &Session, args: &TopArgs) -> Result<ExitCode> {
+    let target = Target { database: None, ..place::target(session, &args.address, "")? };
+    let control = Control::connect_until(&target, &session.stop)?;
+    let mut history = inside::History::of(&control);
+    let control = Mutex::new(control);
+    let read = move || inside::Status::read(&mut control.lock().unwrap_or_else(PoisonError::into_inner));
+    live::show(session, &args.live, &mut history, read, inside::History::push, inside::History::draw)
 }

@@ -4,6 +4,7 @@ pub mod client;
 mod effect;
 pub mod faults;
 mod identity;
+mod inside;
 mod locks;
 mod logins;
 mod operation;
