@@ -24,8 +24,12 @@ const TICK: Nanos = Nanos::from_millis(50);
 const AGAIN: Nanos = Nanos::from_millis(50);
 /// Time without any end after which liveness lets one more in.
 const PATIENCE: Nanos = Nanos::from_secs(1);
-/// Limits at the start, and the highest.
-pub const INITIAL: u32 = 8;
+/// Limit at the start, and the highest. It comes down from there: a limit that is too high for a while costs what the server costs
+/// without the gate, one that is too low costs more.
+pub const INITIAL: u32 = 64;
+/// So many transactions for each CPU, or this share of rollbacks, are worth a look also while nobody waits.
+const CROWD: f64 = 8.0;
+const ABORTS: f64 = 0.1;
 const LIMIT_MAX: u32 = 1_024;
 
 /// Stops the thread.
@@ -74,7 +78,7 @@ impl Looker {
         Self {
             hall,
             controller: None,
-            mode: Mode::Watch,
+            mode: Mode::Off,
             kinds: Kinds::default(),
             classes: Arc::default(),
             costs: Costs::default(),
@@ -187,7 +191,11 @@ impl Looker {
             ..tally.interval(&mut self.costs, |digest| classes.get(&digest) != Some(&Class::Long))
         };
         let signals = self.cpu.signals(self.cpus, interval.end - interval.start, interval.completions);
-        let decided = self.controller.as_mut().map(|controller| {
+        let aborts = interval.rolled_back as f64 > ABORTS * interval.completions as f64;
+        let crowd = interval.in_flight_mean > CROWD * self.cpus as f64;
+        // Where nobody waits a lower limit would only cost.
+        let asked = interval.queued_mean > 0.0 || aborts || crowd;
+        let decided = self.controller.as_mut().filter(|_| asked).map(|controller| {
             let mut sample = evenkeel_core::control::Sample { signals, ..interval.sample(limit as u32) };
             controller.tick(&mut sample)
         });
@@ -210,12 +218,12 @@ impl Looker {
         let mode = self.hall.options.mode();
         let pooled = self.hall.pooled.load(Relaxed);
         let open = matches!(mode, Mode::Watch | Mode::Off) || pooled || self.hall.options.is_open(now);
-        if mode != self.mode || self.controller.is_none() {
+        if mode != self.mode {
             self.mode = mode;
             let limit = self.hall.limit(Lane::Short) as u32;
             self.controller = match mode {
-                Mode::Auto | Mode::Watch => Some(supervised(limit.min(LIMIT_MAX))),
-                Mode::Fixed(_) | Mode::Off => None,
+                Mode::Auto => Some(supervised(limit.min(LIMIT_MAX))),
+                Mode::Watch | Mode::Fixed(_) | Mode::Off => None,
             };
             if let Mode::Fixed(limit) = mode {
                 self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, limit as usize));
@@ -280,7 +288,10 @@ impl Looker {
         };
         match decided {
             Some(decided) => put(&shown.reasons[0], decided),
-            None => put(&shown.reasons[0], &format_args!("limit {}, because it is fixed", counted.limit[0])),
+            None => {
+                let why = if self.controller.is_some() { "nobody waits" } else { "it is fixed" };
+                put(&shown.reasons[0], &format_args!("limit {}, because {why}", counted.limit[0]));
+            }
         }
         put(&shown.reasons[1], &format_args!("limit {}", counted.limit[1]));
         put(&shown.oldest, &format_args!("{:016x}", self.oldest.1));

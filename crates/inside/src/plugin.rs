@@ -14,13 +14,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst};
-use std::thread::JoinHandle;
 
 /// What lives while the plugin is installed.
 pub struct Installed {
     pub hall: Arc<Hall>,
     stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
+    thread: libc::pthread_t,
 }
 
 static INSTALLED: AtomicPtr<Installed> = AtomicPtr::new(null_mut());
@@ -52,12 +51,34 @@ fn install() -> Option<Installed> {
     let hall = Arc::new(Hall::new(Server::find()?, options, [short as usize, cpus]));
     let stop = Arc::new(Stop::default());
     let (looker, stopped) = (Looker::new(Arc::clone(&hall)), Arc::clone(&stop));
-    let thread = without_signals(|| {
-        std::thread::Builder::new().name("evenkeel".to_owned()).spawn(move || {
-            let _ = catch_unwind(AssertUnwindSafe(|| looker.run(&stopped)));
-        })
-    });
-    Some(Installed { hall, stop, thread: Some(thread.ok()?) })
+    let thread = without_signals(|| spawn(Box::new(Work { looker, stopped })))?;
+    Some(Installed { hall, stop, thread })
+}
+
+struct Work {
+    looker: Looker,
+    stopped: Arc<Stop>,
+}
+
+/// A thread that works. Not one of the standard library: that leaves values with destructors in the thread that makes it, here a
+/// session's, and they would keep this library loaded after UNINSTALL.
+fn spawn(work: Box<Work>) -> Option<libc::pthread_t> {
+    extern "C" fn run(work: *mut c_void) -> *mut c_void {
+        // SAFETY: it comes from below, once.
+        let Work { looker, stopped } = *unsafe { Box::from_raw(work.cast::<Work>()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| looker.run(&stopped)));
+        null_mut()
+    }
+    let work = Box::into_raw(work);
+    let mut thread = 0;
+    // SAFETY: the thread is its own until it is joined in `deinit`.
+    let failed = unsafe { libc::pthread_create(&raw mut thread, null(), run, work.cast()) };
+    if failed != 0 {
+        // SAFETY: no thread has it.
+        drop(unsafe { Box::from_raw(work) });
+        return None;
+    }
+    Some(thread)
 }
 
 /// A thread begins with the signals that its maker blocks, and the server's signals are its own.
@@ -85,10 +106,11 @@ extern "C" fn deinit(_: *mut c_void) -> c_int {
     let installed = INSTALLED.swap(null_mut(), SeqCst);
     if !installed.is_null() {
         // SAFETY: it was made by `init`, and no session is inside the plugin any more.
-        let mut installed = unsafe { Box::from_raw(installed) };
+        let installed = unsafe { Box::from_raw(installed) };
         installed.hall.open();
         installed.stop.stop();
-        let _ = installed.thread.take().map(JoinHandle::join);
+        // SAFETY: it is joined once.
+        unsafe { libc::pthread_join(installed.thread, null_mut()) };
     }
     0
 }
