@@ -1,10 +1,8 @@
 //! A session that may hold what others wait for goes on, while all places are taken.
 
-use crate::server::{Server, said};
+use crate::server::{LONG, Server, said};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
-
-const LONG: &str = "/* evenkeel: lane=long */ ";
 
 /// A session that says one statement after the other.
 struct Holder {

@@ -3,4 +3,5 @@
 mod holds;
 mod parting;
 mod server;
+mod servers;
 mod waits;

@@ -1,60 +1,117 @@
 //! A private MariaDB with the plugin, and its clients.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 pub struct Server {
     folder: PathBuf,
+    mysql: bool,
     pub process: Child,
 }
 
-/// Uses a CPU for about half a minute, in the long lane.
-pub const BUSY: &str =
-    "/* evenkeel: lane=long */ SELECT COUNT(*) FROM t WHERE id = 1 AND BENCHMARK(300000000, MD5('a')) >= 0";
+pub const LONG: &str = "/* evenkeel: lane=long */ ";
+/// Uses a CPU for minutes, in the long lane.
+pub const BUSY: &str = "/* evenkeel: lane=long */ SELECT COUNT(*) FROM t WHERE id = 1 AND BENCHMARK(1000000000, SHA2('a', 256)) >= 0";
+
+/// A program of another root, by its own loader and libraries.
+fn program(root: &Path, name: &str) -> Option<Command> {
+    let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+    let mut files = fs::read_dir(&libraries).ok()?.flatten();
+    let loader = files.find(|file| file.file_name().to_string_lossy().starts_with("ld-linux"))?.path();
+    let path = root.join("usr/sbin").join(name);
+    path.exists().then(|| {
+        let mut command = Command::new(loader);
+        command.arg("--library-path").arg(libraries).arg(path);
+        command
+    })
+}
 
 impl Server {
+    /// The machine's own MariaDB.
     pub fn start(name: &str) -> Self {
+        Self::with(name, Some(Command::new("/usr/sbin/mariadbd")), None).expect("mariadbd")
+    }
+
+    /// Another one, of those that `make servers` fetches.
+    pub fn elsewhere(name: &str) -> Option<Self> {
+        let servers = std::env::var_os("EVENKEEL_SERVERS").map(PathBuf::from);
+        let servers =
+            servers.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers"));
+        let root = servers.join(name);
+        let mysql = name.starts_with("mysql");
+        Self::with(name, program(&root, if mysql { "mysqld" } else { "mariadbd" }), Some((&root, mysql)))
+    }
+
+    fn with(name: &str, server: Option<Command>, root: Option<(&Path, bool)>) -> Option<Self> {
+        let mut server = server?;
+        let mysql = root.is_some_and(|(_, mysql)| mysql);
         let folder = std::env::temp_dir().join(format!("evenkeel-inside-{name}-{}", std::process::id()));
-        let plugins = folder.join("plugins");
+        let (plugins, data) = (folder.join("plugins"), folder.join("data"));
         fs::create_dir_all(&plugins).expect("a folder");
         let built = std::env::current_exe().expect("a test");
         let built = built.parent().expect("a folder").join("libevenkeel_inside.so");
         fs::copy(&built, plugins.join("evenkeel_guard.so")).expect("the plugin is built with its tests");
-        let data = folder.join("data");
-        let installed = Command::new("mariadb-install-db")
-            .args([
+        server.args(["--no-defaults", "--user=root"]).arg(format!("--datadir={}", data.display()));
+        if let Some((root, _)) = root {
+            server.arg(format!("--basedir={}", root.join("usr").display()));
+        }
+        let more: &[&str] = if mysql {
+            &["--mysqlx=OFF", "--secure-file-priv=NULL"]
+        } else {
+            &["--innodb-log-file-size=16M"]
+        };
+        server.args(more);
+        if mysql {
+            let mut initialize = Command::new(server.get_program());
+            initialize.args(server.get_args()).arg("--initialize-insecure");
+            quietly(&mut initialize);
+        } else {
+            // A newer MariaDB begins with the tables of an older one.
+            let mut install = Command::new("mariadb-install-db");
+            install.args([
                 "--no-defaults",
                 "--auth-root-authentication-method=normal",
                 "--skip-test-db",
                 "--user=root",
-            ])
-            .arg(format!("--datadir={}", data.display()))
-            .output()
-            .expect("mariadb-install-db");
-        assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+            ]);
+            quietly(install.arg(format!("--datadir={}", data.display())));
+        }
         let log = fs::File::create(folder.join("log")).expect("a log");
-        let process = Command::new("/usr/sbin/mariadbd")
-            .args(["--no-defaults", "--user=root", "--skip-networking", "--innodb-buffer-pool-size=32M"])
-            .args(["--innodb-log-file-size=16M", "--event-scheduler=ON", "--max-connections=700"])
-            .arg(format!("--datadir={}", data.display()))
+        server
+            .args([
+                "--skip-networking",
+                "--innodb-buffer-pool-size=32M",
+                "--event-scheduler=ON",
+                "--max-connections=700",
+            ])
             .arg(format!("--socket={}", folder.join("s").display()))
-            .arg(format!("--plugin-dir={}", plugins.display()))
-            .stderr(log)
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("mariadbd");
-        let server = Self { folder, process };
+            .arg(format!("--plugin-dir={}", plugins.display()));
+        let process = server.stderr(log).stdout(Stdio::null()).spawn().expect("a server");
+        let server = Self { folder, mysql, process };
         server.until("the server to answer", || server.run("root", "SELECT 1").status.success());
         server.root(
             "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT); INSERT INTO d.t VALUES (1, 1), (2, 2), (3, 3); \
-             CREATE TABLE d.other (a INT); \
-             CREATE USER app@localhost; GRANT ALL ON *.* TO app@localhost; REVOKE SUPER ON *.* FROM app@localhost; \
-             INSTALL SONAME 'evenkeel_guard'; SET GLOBAL evenkeel_long_limit = 1; SET GLOBAL evenkeel_mode = 'auto'",
+             CREATE TABLE d.other (a INT); CREATE USER app@localhost; GRANT ALL ON *.* TO app@localhost",
         );
-        server.until("the limit", || server.status("long_limit") == "1");
-        server
+        server.install();
+        Some(server)
+    }
+
+    /// The gate limits, long transactions to one at a time.
+    pub fn install(&self) {
+        self.root(if self.mysql {
+            "INSTALL PLUGIN evenkeel SONAME 'evenkeel_guard.so'"
+        } else {
+            "INSTALL SONAME 'evenkeel_guard'"
+        });
+        self.root("SET GLOBAL evenkeel_long_limit = 1; SET GLOBAL evenkeel_mode = 'auto'");
+        self.until("the limit", || self.status("long_limit") == "1" && self.status("state") == "limits");
+    }
+
+    pub fn uninstall(&self) {
+        self.root(if self.mysql { "UNINSTALL PLUGIN evenkeel" } else { "UNINSTALL SONAME 'evenkeel_guard'" });
     }
 
     pub fn client(&self, user: &str) -> Command {
@@ -121,11 +178,15 @@ impl Server {
         busy
     }
 
-    /// Kills all statements of clients.
-    pub fn clear(&self) {
+    pub fn kill_all(&self) {
         for id in self.root("SELECT id FROM information_schema.processlist WHERE user = 'app'").lines() {
             let _ = self.run("root", &format!("KILL {id}"));
         }
+    }
+
+    /// Ends all clients, whose places have to come back.
+    pub fn clear(&self) {
+        self.kill_all();
         self.until("places to come back", || self.is_clear());
     }
 
@@ -142,6 +203,11 @@ impl Drop for Server {
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+fn quietly(command: &mut Command) {
+    let done = command.stdin(Stdio::null()).output().expect("a program");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 #[allow(clippy::disallowed_methods)]

@@ -1,9 +1,7 @@
 //! Who waits, and how a wait ends.
 
-use crate::server::{Server, said, timed};
+use crate::server::{LONG, Server, said, timed};
 use std::time::Duration;
-
-const LONG: &str = "/* evenkeel: lane=long */ ";
 
 #[test]
 fn a_killed_wait_ends_with_1317_and_nothing_was_read_or_changed() {
