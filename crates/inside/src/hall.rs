@@ -276,9 +276,8 @@ impl Hall {
         {
             let mut shard = lock(self.shard(session.thread));
             shard.placed.retain(|placed| placed.thread != session.thread);
-            let long = shard.classes.get(&held.digest) == Some(&Class::Long);
-            let kind = (long, shard.threshold);
-            shard.tally.ended(after.ended, held.digest, own.busy, kind);
+            let threshold = shard.threshold;
+            shard.tally.ended(after.ended, held.digest, own.busy, threshold);
             drop(shard);
             self.leave(held, now);
         }

@@ -54,14 +54,8 @@ impl Tally {
         self.waited_s += time.as_secs_f64();
     }
 
-    /// A transaction has ended after so long at the server; whether its kind is long, and from when on one is.
-    pub fn ended(
-        &mut self,
-        outcome: Option<Outcome>,
-        digest: u64,
-        busy: Nanos,
-        (long, threshold): (bool, Nanos),
-    ) {
+    /// A transaction has ended after so long at the server; from when on one is long.
+    pub fn ended(&mut self, outcome: Option<Outcome>, digest: u64, busy: Nanos, threshold: Nanos) {
         let good = outcome == Some(Outcome::Success);
         match outcome {
             Some(Outcome::Success) => self.succeeded(busy),
@@ -69,9 +63,7 @@ impl Tally {
             Some(Outcome::Overload) => self.overloads += 1,
             Some(Outcome::Ignored) | None => self.ignored += 1,
         }
-        if !long {
-            self.times[Kinds::bucket(busy)] += 1;
-        }
+        self.times[Kinds::bucket(busy)] += 1;
         *self.see(digest, busy, threshold) += u32::from(good);
     }
 

@@ -1,7 +1,6 @@
 //! Which transactions are long, by the digest of their first statement.
 //!
-//! A transaction is long where it takes ten times the present median of the others and at least 20 ms: what slows all of them down makes
-//! none long. A kind is long where more than half of its transactions lately were. What is not known starts short.
+//! A transaction is long where it takes ten times the present median and at least 20 ms: what slows all of them down makes none long. A kind is long where more than half of its transactions lately were. What is not known starts short.
 
 use super::Lane;
 use crate::Nanos;
@@ -10,6 +9,8 @@ use crate::number_map::NumberMap;
 /// Long is this many times the median, and at least so much: below it a stall of the machine would pass for a long transaction.
 const TIMES: f64 = 10.0;
 const LEAST: Nanos = Nanos::from_millis(20);
+/// Before any median is known.
+const FIRST: Nanos = Nanos::from_millis(200);
 /// Kinds that are remembered.
 const KINDS_MAX: usize = 4_096;
 /// Transactions of a kind after which older ones count half.
@@ -93,7 +94,7 @@ pub struct Kinds {
 
 impl Default for Kinds {
     fn default() -> Self {
-        Self { known: NumberMap::default(), times: [0.0; BUCKETS], threshold: LEAST, epoch: 0 }
+        Self { known: NumberMap::default(), times: [0.0; BUCKETS], threshold: FIRST, epoch: 0 }
     }
 }
 
@@ -104,7 +105,7 @@ impl Kinds {
         ((micros.log10() * PER_DECADE) as usize).min(BUCKETS - 1)
     }
 
-    /// So many transactions that are not long took times of this bucket.
+    /// So many transactions took times of this bucket.
     pub fn took(&mut self, bucket: usize, count: u32) {
         self.times[bucket.min(BUCKETS - 1)] += f64::from(count);
     }
@@ -195,7 +196,7 @@ mod tests {
         kinds.learn(8, seen(1_000, 0));
         kinds.learn(8, seen(64, 64));
         assert_eq!(kinds.lane(8), Lane::Short, "a moment of overload makes nothing long");
-        assert_eq!((kinds.patience(8), kinds.patience(9)), (Nanos::from_millis(100), LEAST));
+        assert_eq!((kinds.patience(8), kinds.patience(9)), (Nanos::from_secs(1), FIRST));
         assert_eq!(kinds.lane(0), Lane::Short);
     }
 
