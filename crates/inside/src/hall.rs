@@ -4,6 +4,8 @@
 //! is a session's own, its place, the gate; a shard's lock is held for no other one.
 
 use crate::clock::Clock;
+use crate::comment::lane_of_comment;
+use crate::machine::{this_pthread, this_task};
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
 use crate::session::{Entry, Held, Session, Verdict, Waiting, lock};
@@ -329,11 +331,11 @@ impl Hall {
 
     /// Sessions whose events come on more than one thread belong to a pool of threads, of which a wait would hold one.
     fn notice_thread(&self, session: &Session, known: &mut usize) {
-        let present = unsafe { libc::pthread_self() } as usize;
+        let present = this_pthread();
         if *known != present {
             let is_pool = *known != 0;
             *known = present;
-            session.task.store(unsafe { libc::gettid() } as u32, Relaxed);
+            session.task.store(this_task(), Relaxed);
             if is_pool {
                 self.pooled.store(true, Relaxed);
                 self.open();
@@ -374,43 +376,5 @@ impl Hall {
 
     pub fn running(&self, lane: Lane) -> usize {
         self.fronts[lane as usize].running()
-    }
-}
-
-/// The lane of a comment at the beginning or the end of a statement: `/* evenkeel: lane=long */`.
-fn lane_of_comment(text: &[u8]) -> Option<Lane> {
-    const ROOM: usize = 64;
-    let text = text.trim_ascii();
-    let comment = if text.starts_with(b"/*") {
-        &text[..text.len().min(ROOM)]
-    } else if text.ends_with(b"*/") {
-        &text[text.len().saturating_sub(ROOM)..]
-    } else {
-        return None;
-    };
-    let says = |words: &[u8]| comment.windows(words.len()).any(|window| window.eq_ignore_ascii_case(words));
-    match () {
-        () if says(b"evenkeel: lane=long") => Some(Lane::Long),
-        () if says(b"evenkeel: lane=short") => Some(Lane::Short),
-        () => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comment_at_either_end_says_the_lane() {
-        for (text, lane) in [
-            ("/* evenkeel: lane=long */ SELECT 1", Some(Lane::Long)),
-            ("SELECT 1 /* Evenkeel: lane=SHORT */ ", Some(Lane::Short)),
-            ("SELECT '/* evenkeel: lane=long */' AS a", None),
-            ("/* other */ SELECT 1", None),
-            ("/*", None),
-            ("", None),
-        ] {
-            assert_eq!(lane_of_comment(text.as_bytes()), lane, "{text}");
-        }
     }
 }

@@ -1,11 +1,14 @@
 //! The guard's gate as a plugin of the server: transactions wait in their own sessions, and nothing is relayed.
 //!
-//! Unsafe code stands at the boundary alone: here, in [`abi`] and in [`server`]. Where the gate fails, everything passes.
+//! Unsafe code stands at the boundary alone: in `plugin`, `variables` and `server`, which the server calls and which call it, and in
+//! `machine`. Where the gate fails, everything passes.
 
 pub mod abi;
 mod clock;
+mod comment;
 mod hall;
 mod look;
+mod machine;
 mod options;
 mod plugin;
 mod server;
