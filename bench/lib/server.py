@@ -17,9 +17,9 @@ DISK = ["--innodb-flush-method=O_DIRECT", "--innodb-buffer-pool-load-at-startup=
 class Server:
     """Up on entering, down and gone on leaving."""
 
-    def __init__(self, cpu=None, settings=(), memory_mb=None, environment=None, copy_of=None):
-        """`copy_of` is a data folder of a server that is down, whose databases this one has."""
-        self.cpu, self.copy_of = cpu, copy_of
+    def __init__(self, cpu=None, settings=(), memory_mb=None, environment=None, copy_of=None, place=None):
+        """`copy_of` is a data folder of a server that is down, whose databases this one has; its own folder is made in `place`."""
+        self.cpu, self.copy_of, self.place = cpu, copy_of, place
         self.settings = settings
         self.memory_mb = memory_mb
         self.environment = environment or {}
@@ -27,7 +27,7 @@ class Server:
         self.process = None
 
     def __enter__(self):
-        self.home = tempfile.mkdtemp(prefix="evenkeel-bench-")
+        self.home = tempfile.mkdtemp(prefix="evenkeel-bench-", dir=self.place)
         self.socket = os.path.join(self.home, "s")
         self.port = free_port()
         try:
