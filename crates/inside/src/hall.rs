@@ -40,7 +40,6 @@ pub struct Shard {
     tally: Tally,
 }
 
-/// The gate, and who waits at it.
 pub struct Keeper {
     pub gate: Gate,
     pub waiting: NumberMap<u64, Waiting>,
@@ -57,6 +56,8 @@ pub struct Hall {
     lease: AtomicU64,
     /// Sessions come on threads of a pool: everything passes.
     pub pooled: AtomicBool,
+    /// Something panicked: everything passes.
+    pub broken: AtomicBool,
 }
 
 /// A statement that comes.
@@ -78,6 +79,7 @@ impl Hall {
             options,
             lease: AtomicU64::new(0),
             pooled: AtomicBool::new(false),
+            broken: AtomicBool::new(false),
         }
     }
 
@@ -94,7 +96,8 @@ impl Hall {
     }
 
     fn session(&self, thd: Thd, thread: u64, user: &[u8]) -> Arc<Session> {
-        if let Some(session) = self.known(thread) {
+        // A number may come again with another session.
+        if let Some(session) = self.known(thread).filter(|session| session.thd == thd) {
             return session;
         }
         let name = String::from_utf8_lossy(user);
@@ -154,8 +157,8 @@ impl Hall {
             let name = String::from_utf8_lossy(statement.user);
             own.set_administrator(self.options.is_administrator(&name));
         }
-        let Entry { passage, digest, reads } = own.begins(statement.text);
-        self.open_for_uninstall(statement.text);
+        let Entry { passage, digest, bare, reads } = own.begins(statement.text);
+        own.uninstalls = self.open_for_uninstall(statement.text);
         let mut held = lock(&session.held);
         match (&mut *held, passage) {
             (_, Passage::Bypass) => return true,
@@ -164,6 +167,9 @@ impl Hall {
                     self.at_gate(|keeper| keeper.gate.step_back(&mut held.place));
                 }
                 held.slept = false;
+                if std::mem::take(&mut held.bare) {
+                    held.digest = digest;
+                }
                 session.began(self.now());
                 return true;
             }
@@ -189,7 +195,7 @@ impl Hall {
             _ => self.ask(&session, lane, tenant),
         };
         match verdict {
-            Verdict::Admitted => self.place(&session, lane, digest),
+            Verdict::Admitted => self.place(&session, lane, (digest, bare)),
             // The server ends it, if need be because its client is gone.
             Verdict::Killed if self.server.is_killed(thd) && self.server.ends_killed() => {}
             Verdict::Killed => {
@@ -236,8 +242,11 @@ impl Hall {
             if let Some(verdict) = session.wait(CHECK) {
                 break verdict;
             }
-            if self.now() - Nanos(self.lease.load(Relaxed)) > LEASE {
+            if self.has_failed() {
                 self.open();
+            }
+            if self.server.is_gone(session.thd) && self.leaves(session) {
+                break Verdict::Killed;
             }
         };
         // The text lies in the library, which may be gone before the session is.
@@ -245,8 +254,26 @@ impl Hall {
         verdict
     }
 
-    fn place(&self, session: &Arc<Session>, lane: Lane, digest: u64) {
-        *lock(&session.held) = Some(Held::new(lane, digest));
+    /// Whether it left the queue by itself, and was not admitted meanwhile.
+    fn leaves(&self, session: &Session) -> bool {
+        let now = self.now();
+        self.at_gate(|keeper| {
+            let stand = keeper.waiting.get(&session.thread).map(|waiting| waiting.stand);
+            let left = stand.is_some_and(|stand| keeper.gate.cancel(now, stand));
+            if left {
+                keeper.waiting.remove(&session.thread);
+            }
+            left
+        })
+    }
+
+    /// Whether something panicked, or nobody looks after the gate.
+    pub fn has_failed(&self) -> bool {
+        self.broken.load(Relaxed) || self.now() - Nanos(self.lease.load(Relaxed)) > LEASE
+    }
+
+    fn place(&self, session: &Arc<Session>, lane: Lane, (digest, bare): (u64, bool)) {
+        *lock(&session.held) = Some(Held { bare, ..Held::new(lane, digest) });
         session.began(self.now());
         lock(self.shard(session.thread)).placed.push(Arc::clone(session));
     }
@@ -260,9 +287,14 @@ impl Hall {
         let now = self.now();
         let mut own = lock(&session.own);
         let Some(after) = own.ends(&self.server, thd, error) else { return };
+        if std::mem::take(&mut own.uninstalls) && error != 0 {
+            self.options.open_until(Nanos::ZERO);
+        }
         let (lasted, at_server) = session.lasts(now);
         if let Some(digest) = own.trifle.take() {
-            lock(self.shard(thread)).tally.trifle(digest, lasted);
+            let mut shard = lock(self.shard(thread));
+            let threshold = shard.threshold;
+            shard.tally.trifle(digest, lasted, threshold);
             return;
         }
         let mut held = lock(&session.held);
@@ -340,16 +372,6 @@ impl Hall {
                 self.pooled.store(true, Relaxed);
                 self.open();
             }
-        }
-    }
-
-    /// UNINSTALL sends the events of idle sessions to nobody: their places would never come back, and who waits for them would
-    /// wait for ever.
-    fn open_for_uninstall(&self, text: &[u8]) {
-        let verb = text.trim_ascii_start().get(..9).unwrap_or_default();
-        if verb.eq_ignore_ascii_case(b"uninstall") {
-            self.options.open_until(self.now() + Nanos::from_secs(5));
-            self.open();
         }
     }
 

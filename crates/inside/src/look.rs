@@ -20,6 +20,8 @@ use std::time::Duration;
 const LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(20));
 const KILLS_EVERY: Nanos = Nanos::from_millis(50);
 const TICK: Nanos = Nanos::from_millis(50);
+/// What lasts is looked at from then on at the latest.
+const FIRST_LOOK: Nanos = Nanos::from_millis(500);
 /// What runs long is looked at so often.
 const AGAIN: Nanos = Nanos::from_millis(50);
 /// Time without any end after which liveness lets one more in.
@@ -121,12 +123,15 @@ impl Looker {
         self.levels.1 += running as f64;
         self.levels.2 += self.hall.waiting(Lane::Short) as f64;
         self.levels.3 = self.levels.3.max(running);
-        let threshold = self.kinds.threshold();
+        let first = self.kinds.threshold().min(FIRST_LOOK);
         self.oldest = (Nanos::ZERO, 0);
         let hall = Arc::clone(&self.hall);
         for session in hall.placed() {
             let (lasted, at_server) = session.lasts(now);
-            if lasted >= threshold {
+            if at_server && lasted > self.oldest.0 {
+                self.oldest = (lasted, lock(&session.held).map_or(0, |held| held.digest));
+            }
+            if lasted >= first {
                 self.look_at(now, &session, lasted, at_server);
             }
         }
@@ -137,13 +142,7 @@ impl Looker {
         let mut held = lock(&session.held);
         let Some(held) = held.as_mut().filter(|held| now >= held.look) else { return };
         // It may have begun something meanwhile.
-        if session.lasts(now).0 < self.kinds.threshold() {
-            return;
-        }
-        if at_server && lasted > self.oldest.0 {
-            self.oldest = (lasted, held.digest);
-        }
-        if at_server && held.place.lane == Lane::Short && lasted < self.kinds.patience(held.digest) {
+        if session.lasts(now).0 < self.kinds.threshold().min(FIRST_LOOK) {
             return;
         }
         let uses = at_server && uses_server(session.task.load(Relaxed));
@@ -152,6 +151,9 @@ impl Looker {
         if uses {
             self.busy[Lane::Long as usize] = now;
             self.busy[held.place.lane as usize] = now;
+        }
+        if at_server && held.place.lane == Lane::Short && lasted < self.kinds.patience(held.digest) {
+            return;
         }
         if uses && held.place.lane == Lane::Short {
             // The next ones of its kind need not prove it.
@@ -204,7 +206,7 @@ impl Looker {
         {
             self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, decided.limit as usize));
         }
-        self.limit_long(now, &interval);
+        self.limit_long(now, &interval, interval.work + tally.trifles as f64);
         self.keep_alive(now);
         self.show(&tally, decided.as_ref());
     }
@@ -217,7 +219,9 @@ impl Looker {
     fn set_mode(&mut self, now: Nanos) {
         let mode = self.hall.options.mode();
         let pooled = self.hall.pooled.load(Relaxed);
-        let open = matches!(mode, Mode::Watch | Mode::Off) || pooled || self.hall.options.is_open(now);
+        let broken = self.hall.broken.load(Relaxed);
+        let open =
+            matches!(mode, Mode::Watch | Mode::Off) || pooled || broken || self.hall.options.is_open(now);
         if mode != self.mode {
             self.mode = mode;
             let limit = self.hall.limit(Lane::Short) as u32;
@@ -238,11 +242,11 @@ impl Looker {
         }
     }
 
-    fn limit_long(&mut self, now: Nanos, interval: &Interval) {
+    fn limit_long(&mut self, now: Nanos, interval: &Interval, short_work: f64) {
         let (limit, running) = (self.hall.limit(Lane::Long), self.hall.running(Lane::Long));
         let sample = LongSample {
             seconds: (interval.end - interval.start).as_secs_f64(),
-            short_work: interval.work,
+            short_work,
             full: !self.open && (self.hall.waiting(Lane::Long) > 0 || running >= limit),
         };
         let found = self.long.update(&sample);
@@ -274,7 +278,7 @@ impl Looker {
         }
         shown.aside.store(counted.aside as u64, Relaxed);
         shown.liveness.store(counted.liveness, Relaxed);
-        shown.completed.fetch_add(tally.completions(), Relaxed);
+        shown.completed.fetch_add(tally.completions() + tally.trifles, Relaxed);
         shown.rolled_back.fetch_add(tally.rolled_back(), Relaxed);
         shown.would_wait.fetch_add(tally.would_wait, Relaxed);
         shown.waits.fetch_add(tally.waits, Relaxed);
@@ -337,19 +341,23 @@ impl Counted {
 }
 
 impl Hall {
-    /// Who was killed while it waited goes on, for the server to end its statement; whose client is gone leaves the queue too.
+    /// Who was killed while it waited goes on, for the server to end its statement.
     pub fn wake_killed(&self, now: Nanos) {
         let killed = self.at_gate(|keeper| {
             let server = self.server;
-            let ends = |session: &Session| server.is_killed(session.thd) || server.is_gone(session.thd);
+            let ends = |session: &Session| server.is_killed(session.thd);
             let killed: Vec<u64> = keeper
                 .waiting
                 .iter()
                 .filter(|(_, waiting)| ends(&waiting.session))
                 .map(|(id, _)| *id)
                 .collect();
-            let killed = killed.into_iter().filter_map(|id| keeper.waiting.remove(&id));
-            killed.filter(|waiting| keeper.gate.cancel(now, waiting.stand)).collect::<Vec<_>>()
+            // Who was admitted meanwhile stays: its notice is under way.
+            let cancelled = |id: &u64| {
+                keeper.waiting.get(id).is_some_and(|waiting| keeper.gate.cancel(now, waiting.stand))
+            };
+            let cancelled: Vec<u64> = killed.into_iter().filter(cancelled).collect();
+            cancelled.into_iter().filter_map(|id| keeper.waiting.remove(&id)).collect::<Vec<_>>()
         });
         killed.into_iter().for_each(|waiting| waiting.session.decide(Verdict::Killed));
     }

@@ -35,6 +35,7 @@ pub fn guarded<R>(otherwise: R, act: impl FnOnce(&Installed) -> R) -> R {
     let Some(installed) = (unsafe { INSTALLED.load(SeqCst).as_ref() }) else { return otherwise };
     catch_unwind(AssertUnwindSafe(|| act(installed))).unwrap_or_else(|_| {
         BROKEN.store(true, SeqCst);
+        installed.hall.broken.store(true, SeqCst);
         let _ = catch_unwind(AssertUnwindSafe(|| installed.hall.open()));
         otherwise
     })
@@ -42,7 +43,9 @@ pub fn guarded<R>(otherwise: R, act: impl FnOnce(&Installed) -> R) -> R {
 
 fn install() -> Option<Installed> {
     let options = Options::default();
-    variables::read(&options);
+    if !variables::read(&options) {
+        return None;
+    }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let short = match options.mode() {
         Mode::Fixed(limit) => limit,
@@ -216,7 +219,8 @@ static MARIA_AUDIT: Shared<MariaAudit> = Shared::new(MariaAudit {
 
 const NAME: *const c_char = c"evenkeel".as_ptr();
 const AUTHOR: *const c_char = c"Evenkeel".as_ptr();
-const DESCRIPTION: *const c_char = c"Lets as many transactions run as the server carries best".as_ptr();
+const DESCRIPTION: *const c_char =
+    c"Limits concurrent transactions to what gives the best throughput".as_ptr();
 
 #[unsafe(no_mangle)]
 pub static _maria_plugin_interface_version_: c_int = abi::MARIADB_INTERFACE;

@@ -30,8 +30,8 @@ pub struct Server {
         *const c_char,
         c_uint,
     ) -> *const c_char,
-    is_connected: Option<OfThd<bool>>,
-    is_replica: Option<OfThd<bool>>,
+    is_connected: Option<OfThd<u8>>,
+    is_replica: Option<OfThd<u8>>,
     command: Option<OfThd<c_int>>,
     locks_tables: Option<OfThd<c_int>>,
     locks_context: Option<OfThd<*mut c_void>>,
@@ -83,15 +83,16 @@ impl Server {
         self.set_killed.is_some()
     }
 
+    /// Whether its client is gone. Only by the session's own thread.
     pub fn is_gone(&self, thd: Thd) -> bool {
-        self.is_connected.is_some_and(|is_connected| unsafe { !is_connected(thd.0) })
+        self.is_connected.is_some_and(|is_connected| unsafe { is_connected(thd.0) == 0 })
     }
 
     /// Whether a client's query is at hand, and not a statement of replication or of an event.
     pub fn is_client(&self, thd: Thd) -> bool {
         // COM_QUERY, COM_STMT_EXECUTE, COM_STMT_BULK_EXECUTE.
         let queries = self.command.is_none_or(|command| matches!(unsafe { command(thd.0) }, 3 | 23 | 250));
-        queries && self.is_replica.is_none_or(|is_replica| unsafe { !is_replica(thd.0) })
+        queries && self.is_replica.is_none_or(|is_replica| unsafe { is_replica(thd.0) == 0 })
     }
 
     /// Whether it holds locks beside those of its transaction: LOCK TABLES, named locks, HANDLER, global ones. `None` where the

@@ -38,6 +38,8 @@ pub struct Held {
     pub digest: u64,
     /// When the watch looks at it again.
     pub look: Nanos,
+    /// Only BEGIN came yet, which says nothing of what follows.
+    pub bare: bool,
     /// Whether it did not use the server at the last look.
     pub slept: bool,
 }
@@ -117,6 +119,8 @@ pub struct Own {
     results: u32,
     /// Without autocommit: whether a transaction may be open, which the server does not say.
     touched: bool,
+    /// It asked for UNINSTALL.
+    pub uninstalls: bool,
     /// The digest of a trifle that runs without a place.
     pub trifle: Option<u64>,
     /// Time at the server of the transaction's statements.
@@ -130,6 +134,8 @@ pub struct Own {
 pub struct Entry {
     pub passage: Passage,
     pub digest: u64,
+    /// It only begins a transaction.
+    pub bare: bool,
     /// It only reads, in a session that holds nothing.
     pub reads: bool,
 }
@@ -157,6 +163,7 @@ impl Own {
             running: None,
             results: 0,
             touched: false,
+            uninstalls: false,
             trifle: None,
             busy: Nanos::ZERO,
             on_thread: 0,
@@ -170,9 +177,10 @@ impl Own {
         self.policy.set_administrator(administrator);
     }
 
-    /// Whether a command is at hand. Of one that seems to have several statements some may never come: the next one shows it.
+    /// Whether a command is at hand: what comes now is a statement of a routine. Where a text has fewer statements than it seems to, the
+    /// next commands count as the rest.
     pub fn is_running(&self) -> bool {
-        self.running.is_some_and(|running| running.statements == 1 || self.results == 0)
+        self.running.is_some()
     }
 
     /// A statement comes.
@@ -186,7 +194,12 @@ impl Own {
         if seen.is_tableless() && !hold.is_any() {
             passage = Passage::Bypass;
         }
-        let entry = Entry { passage, digest: seen.digest(), reads: seen.reads() && !hold.is_any() };
+        let entry = Entry {
+            passage,
+            digest: seen.digest(),
+            bare: seen.only_begins(),
+            reads: seen.reads() && !hold.is_any(),
+        };
         let (ends, statements) = (seen.ends_transaction(), seen.statements());
         self.running = Some(Running { passage, ends, statements });
         self.results = 0;
@@ -204,7 +217,7 @@ impl Own {
             return None;
         }
         self.running = None;
-        let ended = error == DEADLOCK || ends && error == 0;
+        let ended = error == DEADLOCK || ends && statements == 1 && error == 0;
         self.touched = !ended && (self.touched || passage != Passage::Bypass);
         let reply = Reply {
             status: Some(self.status(server, thd)),
@@ -249,6 +262,6 @@ impl Own {
 
 impl Held {
     pub fn new(lane: Lane, digest: u64) -> Self {
-        Self { place: Place { lane, aside: false }, digest, look: Nanos::ZERO, slept: false }
+        Self { place: Place { lane, aside: false }, digest, look: Nanos::ZERO, bare: false, slept: false }
     }
 }

@@ -68,10 +68,10 @@ impl Tally {
     }
 
     /// One that ran without a place has ended.
-    pub fn trifle(&mut self, digest: u64, busy: Nanos) {
+    pub fn trifle(&mut self, digest: u64, busy: Nanos, threshold: Nanos) {
         self.trifles += 1;
         self.times[Kinds::bucket(busy)] += 1;
-        self.see(digest, busy, Nanos::MAX);
+        self.see(digest, busy, threshold);
     }
 
     /// Counts one of its kind; how many of them succeeded under a place.

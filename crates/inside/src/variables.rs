@@ -11,6 +11,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{addr_of_mut, null};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+const FAILED: &str = "failed: everything passes; uninstall it, and see the server's error log";
+
 /// Values of variables, which the server sets from its options before the plugin begins, and after that by the functions here.
 static mut MODE: *const c_char = null();
 static mut ADMINISTRATORS: *const c_char = null();
@@ -19,13 +21,12 @@ static mut ASIDE_MAX: u64 = 64;
 static mut REFUSAL: u64 = 1040;
 static mut LONG_LIMIT: u64 = 0;
 
-/// Takes in what the server's options say.
-pub fn read(options: &Options) {
+/// Takes in what the server's options say; false where the mode is none.
+pub fn read(options: &Options) -> bool {
     // SAFETY: the server has set them, and changes them only by `update`.
     unsafe {
-        if let Some(mode) = of(MODE).and_then(|text| Mode::parse(&text)) {
-            options.set_mode(mode);
-        }
+        let Some(mode) = of(MODE).map_or(Some(Mode::Watch), |text| Mode::parse(&text)) else { return false };
+        options.set_mode(mode);
         if let Some(names) = of(ADMINISTRATORS) {
             options.set_administrators(&names);
         }
@@ -33,6 +34,7 @@ pub fn read(options: &Options) {
         options.aside_max.store(ASIDE_MAX, Relaxed);
         options.refusal.store(REFUSAL as u32, Relaxed);
         options.long_limit.store(LONG_LIMIT, Relaxed);
+        true
     }
 }
 
@@ -76,12 +78,12 @@ extern "C" fn check_names(_: *mut c_void, _: *mut c_void, save: *mut c_void, val
 
 extern "C" fn update_text(_: *mut c_void, _: *mut c_void, place: *mut c_void, save: *const c_void) {
     unsafe { *place.cast::<*const c_char>() = *save.cast::<*const c_char>() };
-    guarded((), |installed| read(&installed.hall.options));
+    guarded(true, |installed| read(&installed.hall.options));
 }
 
 extern "C" fn update_number(_: *mut c_void, _: *mut c_void, place: *mut c_void, save: *const c_void) {
     unsafe { *place.cast::<u64>() = *save.cast::<u64>() };
-    guarded((), |installed| read(&installed.hall.options));
+    guarded(true, |installed| read(&installed.hall.options));
 }
 
 const TEXT: TextVariable = TextVariable {
@@ -96,8 +98,9 @@ const TEXT: TextVariable = TextVariable {
 
 static MODE_VARIABLE: Shared<TextVariable> = Shared::new(TextVariable {
     name: c"mode".as_ptr(),
-    comment: c"off; watch: counts what it would hold back; auto: limits, and finds the limit; or a limit"
-        .as_ptr(),
+    comment:
+        c"off, watch (count only), auto (find the limit), or a fixed limit of concurrent short transactions"
+            .as_ptr(),
     check: Some(check_mode),
     value: addr_of_mut!(MODE),
     default: c"watch".as_ptr(),
@@ -105,7 +108,7 @@ static MODE_VARIABLE: Shared<TextVariable> = Shared::new(TextVariable {
 });
 static ADMINISTRATORS_VARIABLE: Shared<TextVariable> = Shared::new(TextVariable {
     name: c"administrators".as_ptr(),
-    comment: c"users whose statements never wait, with commas between them".as_ptr(),
+    comment: c"comma-separated names of users who never wait (the host does not matter)".as_ptr(),
     value: addr_of_mut!(ADMINISTRATORS),
     default: c"root,mysql,mariadb.sys,mysql.session".as_ptr(),
     ..TEXT
@@ -133,7 +136,7 @@ static MAX_WAIT_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
 });
 static ASIDE_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
     name: c"aside_max".as_ptr(),
-    comment: c"most transactions that wait for a lock or their client without a place".as_ptr(),
+    comment: c"how many transactions that wait for a lock or are idle may be left out of the limits".as_ptr(),
     value: addr_of_mut!(ASIDE_MAX),
     default: 64,
     most: 100_000,
@@ -201,6 +204,13 @@ unsafe fn put_text(variable: *mut StatusVariable, room: *mut c_void, text: impl 
     }
 }
 
+fn state() -> String {
+    guarded(FAILED.to_owned(), |installed| match installed.hall.has_failed() {
+        true => FAILED.to_owned(),
+        false => lock(&installed.hall.options.shown.state).clone(),
+    })
+}
+
 macro_rules! status {
     ($count:literal; $($name:literal $put:ident $get:expr;)+) => {
         /// Status variables.
@@ -218,7 +228,7 @@ macro_rules! status {
 }
 
 status! { 19;
-    "evenkeel_state" put_text |shown| lock(&shown.state).clone();
+    "evenkeel_state" put_text |_| state();
     "evenkeel_short_limit" put_number |shown| &shown.limit[0];
     "evenkeel_short_running" put_number |shown| &shown.running[0];
     "evenkeel_short_waiting" put_number |shown| &shown.waiting[0];

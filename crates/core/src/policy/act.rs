@@ -152,7 +152,11 @@ impl Statement {
         let tableless = plain && is_tableless(&tokens);
         let reads = plain && only_reads(&tokens);
         let commits = single && commits(&tokens);
-        let statements = u32::try_from(reader.statements).unwrap_or(u32::MAX);
+        // A compound statement has its own semicolons.
+        let compound = reader.acts.contains(&Act::Call)
+            || reader.defines
+            || tokens.iter().any(|token| token.is("event"));
+        let statements = if compound { 1 } else { u32::try_from(reader.statements).unwrap_or(u32::MAX) };
         Self {
             acts: reader.acts,
             bypass,
@@ -208,8 +212,9 @@ fn calls_nothing(tokens: &[Token<'_>]) -> bool {
 
 fn is_tableless(tokens: &[Token<'_>]) -> bool {
     let Some((verb, rest)) = tokens.split_first() else { return false };
-    let uses =
-        |token: &Token<'_>| ["from", "select", "into", "table", "password"].iter().any(|word| token.is(word));
+    let uses = |token: &Token<'_>| {
+        ["from", "select", "into", "table", "password", "statement"].iter().any(|word| token.is(word))
+    };
     verb.is("use") || verb.is("show") || (verb.is("select") || verb.is("set")) && !rest.iter().any(uses)
 }
 

@@ -322,6 +322,7 @@ fn a_statement_is_tableless_or_only_reads_where_nothing_else_can_be_in_it() {
         ("SELECT 1", true, true),
         ("select now(), @@version", true, true),
         ("SET NAMES utf8mb4", true, false),
+        ("SET STATEMENT max_statement_time = 1 FOR UPDATE t SET a = 1", false, false),
         ("USE shop", true, false),
         ("SHOW STATUS LIKE 'x'", true, false),
         ("SET @a = (SELECT 1 FROM t)", false, false),

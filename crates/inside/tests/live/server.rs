@@ -54,6 +54,7 @@ impl Server {
         let built = built.parent().expect("a folder").join("libevenkeel_inside.so");
         fs::copy(&built, plugins.join("evenkeel_guard.so")).expect("the plugin is built with its tests");
         server.args(["--no-defaults", "--user=root"]).arg(format!("--datadir={}", data.display()));
+        server.arg(format!("--tmpdir={}", folder.display()));
         if let Some((root, _)) = root {
             server.arg(format!("--basedir={}", root.join("usr").display()));
         }
@@ -76,6 +77,7 @@ impl Server {
                 "--skip-test-db",
                 "--user=root",
             ]);
+            install.arg(format!("--tmpdir={}", folder.display()));
             quietly(install.arg(format!("--datadir={}", data.display())));
         }
         let log = fs::File::create(folder.join("log")).expect("a log");
