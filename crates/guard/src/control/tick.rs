@@ -1,13 +1,12 @@
 //! The loop of the controller: one owner of its state, which takes orders and ticks.
 
-use super::loans::Loans;
 use super::sensors::{Available, Sensors};
-
 use crate::event::{Event, Listener};
 use crate::snapshot::{Snapshot, Totals};
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Census, Gate, Interval, Options, TenantCensus};
+use evenkeel_core::admission::{Census, Interval, Keeper, Options, TenantCensus};
 use evenkeel_core::control::{Baseline, Controller, Fault, Sample, SupervisedController, Verdict};
+use evenkeel_core::gate::Lane;
 use evenkeel_os::Latest;
 use evenkeel_os::clock::Clock;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 /// Access to a gate that threads share. Whoever implements it passes on the notices that a call brings about.
 pub trait Reach: Send + Sync {
-    fn reach(&self, act: &mut dyn FnMut(&mut Gate));
+    fn reach(&self, act: &mut dyn FnMut(&mut Keeper));
 }
 
 /// Tenants are counted no more often than this.
@@ -55,7 +54,6 @@ pub struct Loop {
     baseline: Baseline,
     totals: Totals,
     limit: u32,
-    loans: Loans,
     fault: Option<Fault>,
     available: Option<Available>,
     liveness: u64,
@@ -87,7 +85,6 @@ impl Loop {
             baseline: Baseline::default(),
             totals: Totals::default(),
             limit,
-            loans: Loans::default(),
             fault: None,
             available: None,
             liveness: 0,
@@ -138,7 +135,7 @@ impl Loop {
         let options = self.settings.options;
         self.limit = limit;
         self.gate.reach(&mut |gate| {
-            gate.set_limit(now, limit as usize);
+            gate.set_limit(now, Lane::Short, limit as usize);
             gate.set_options(now, options);
         });
     }
@@ -151,12 +148,11 @@ impl Loop {
         self.totals.sensing_s += reading.now().as_secs_f64();
         let mut sample = Sample { signals, ..interval.sample(self.limit) };
         let verdict = self.controller.tick(&mut sample);
-        let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
         self.totals.kept += u64::from(verdict.is_kept());
         self.baseline.learn(&sample);
         self.notify(&verdict, &census);
-        self.enforce(now, verdict, loans);
+        self.enforce(now, verdict, &sample);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
         self.show(now, census, entry);
@@ -167,7 +163,7 @@ impl Loop {
         let mut seen = None;
         self.gate.reach(&mut |gate| {
             gate.tick(now);
-            let census = if whole { gate.census(now) } else { gate.brief_census(now) };
+            let census = if whole { gate.census(now) } else { gate.brief_census() };
             seen = Some((gate.take_interval(now), census));
         });
         let (interval, mut census) = seen.unwrap_or_default();
@@ -179,14 +175,18 @@ impl Loop {
         (interval, census)
     }
 
-    fn enforce(&mut self, now: Nanos, verdict: Verdict, loans: Option<usize>) {
-        self.gate.reach(&mut |gate| gate.set_loans_max(loans));
+    fn enforce(&mut self, now: Nanos, verdict: Verdict, sample: &Sample) {
+        let long = long_limit().min(self.settings.max_limit as usize);
+        self.gate.reach(&mut |gate| {
+            gate.set_cpu(sample.signals.user_cpu_share);
+            gate.set_limit(now, Lane::Short, verdict.limit as usize);
+            gate.set_limit(now, Lane::Long, long);
+        });
         if verdict.limit != self.limit {
             let dry_run = self.settings.options.dry_run;
             self.listener.notify(&Event::Limit { from: self.limit, verdict, dry_run });
             self.limit = verdict.limit;
             self.totals.changes += 1;
-            self.gate.reach(&mut |gate| gate.set_limit(now, verdict.limit as usize));
         }
     }
 
@@ -206,7 +206,7 @@ impl Loop {
         if census.liveness_total > self.liveness {
             let admitted = census.liveness_total - self.liveness;
             self.liveness = census.liveness_total;
-            let after = census.liveness_after;
+            let after = self.settings.options.liveness_min;
             self.listener.notify(&Event::Liveness { admitted, after });
         }
     }
@@ -225,6 +225,11 @@ impl Loop {
             totals: self.totals,
         });
     }
+}
+
+/// The limit of the long lane: as many as this machine has CPUs. A law for it has its place here.
+fn long_limit() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]
