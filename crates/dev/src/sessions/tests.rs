@@ -175,7 +175,7 @@ fn what_was_long_once_begins_in_the_long_lane() {
 fn transactions_that_are_chained_without_end_move_to_the_long_lane() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    (0..10).for_each(|_| runs(&mut harness, "COMMIT AND CHAIN", 5, IN_TRANSACTION));
+    (0..40).for_each(|_| runs(&mut harness, "COMMIT AND CHAIN", 5, IN_TRANSACTION));
     assert_eq!(places(&harness), ([0, 1], 0));
     harness.drop_session();
 }
