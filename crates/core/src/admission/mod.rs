@@ -211,7 +211,9 @@ impl Keeper {
             return;
         }
         if outcome != Outcome::Ignored {
-            self.kinds.took(Kinds::bucket(busy), 1);
+            if held.place.lane == Lane::Short {
+                self.kinds.took(Kinds::bucket(busy), 1);
+            }
             self.learn(first, busy, busy >= self.long_from());
         }
         match (outcome, held.place) {
@@ -269,9 +271,11 @@ impl Keeper {
         self.measure(now);
     }
 
-    /// What runs has been at the server for so long that it is long, and so are others of its kind.
+    /// What runs has been at the server for so long: where that is long for its kind, it goes on in the long lane, and others of
+    /// its kind begin there.
     pub fn move_to_long(&mut self, now: Nanos, caller: Caller, held: &mut Held, busy: Nanos) {
-        if held.place.lane == Lane::Short && !self.is_of_old(caller) {
+        let long = held.place.lane == Lane::Short && busy >= self.kinds.patience(held.digest);
+        if long && !self.is_of_old(caller) {
             self.gate.move_to_long(now, &mut held.place);
             let digest = std::mem::take(&mut held.digest);
             self.learn(digest, busy, true);

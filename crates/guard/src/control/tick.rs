@@ -6,7 +6,7 @@ use crate::snapshot::{Snapshot, Totals};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Census, Interval, Keeper, Options, TenantCensus};
 use evenkeel_core::control::{Baseline, Controller, Fault, Sample, SupervisedController, Verdict};
-use evenkeel_core::gate::Lane;
+use evenkeel_core::gate::{Lane, Long, LongSample};
 use evenkeel_os::Latest;
 use evenkeel_os::clock::Clock;
 use std::sync::Arc;
@@ -54,6 +54,7 @@ pub struct Loop {
     baseline: Baseline,
     totals: Totals,
     limit: u32,
+    long: Long,
     fault: Option<Fault>,
     available: Option<Available>,
     liveness: u64,
@@ -85,6 +86,7 @@ impl Loop {
             baseline: Baseline::default(),
             totals: Totals::default(),
             limit,
+            long: Long::new(cpus(), settings.max_limit),
             fault: None,
             available: None,
             liveness: 0,
@@ -118,6 +120,7 @@ impl Loop {
     fn set(&mut self, settings: Settings, controller: Option<Box<dyn Controller>>) {
         self.settings = settings;
         self.controller.set_max_limit(settings.max_limit);
+        self.long = Long::new(self.long.limit(), settings.max_limit);
         if let Some(controller) = controller {
             self.controller.replace(controller, settings.max_limit);
         }
@@ -134,8 +137,10 @@ impl Loop {
         let now = self.clock.now();
         let options = self.settings.options;
         self.limit = limit;
+        let long = self.long.limit() as usize;
         self.gate.reach(&mut |gate| {
             gate.set_limit(now, Lane::Short, limit as usize);
+            gate.set_limit(now, Lane::Long, long);
             gate.set_options(now, options);
         });
     }
@@ -152,7 +157,7 @@ impl Loop {
         self.totals.kept += u64::from(verdict.is_kept());
         self.baseline.learn(&sample);
         self.notify(&verdict, &census);
-        self.enforce(now, verdict, &sample);
+        self.enforce(now, verdict, &sample, &census);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
         self.show(now, census, entry);
@@ -175,12 +180,15 @@ impl Loop {
         (interval, census)
     }
 
-    fn enforce(&mut self, now: Nanos, verdict: Verdict, sample: &Sample) {
-        let long = long_limit().min(self.settings.max_limit as usize);
+    fn enforce(&mut self, now: Nanos, verdict: Verdict, sample: &Sample, census: &Census) {
+        let [_, lane] = census.lanes;
+        let full = (lane.waiting > 0 || lane.running >= lane.limit) && !self.settings.options.dry_run;
+        let seconds = (sample.end - sample.start).as_secs_f64();
+        let long = self.long.update(&LongSample { seconds, short_work: sample.work, full });
         self.gate.reach(&mut |gate| {
             gate.set_cpu(sample.signals.user_cpu_share);
             gate.set_limit(now, Lane::Short, verdict.limit as usize);
-            gate.set_limit(now, Lane::Long, long);
+            gate.set_limit(now, Lane::Long, long as usize);
         });
         if verdict.limit != self.limit {
             let dry_run = self.settings.options.dry_run;
@@ -227,9 +235,9 @@ impl Loop {
     }
 }
 
-/// The limit of the long lane: as many as this machine has CPUs. A law for it has its place here.
-fn long_limit() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+/// The long lane begins with a place for each of this machine's CPUs.
+fn cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32)
 }
 
 #[cfg(test)]

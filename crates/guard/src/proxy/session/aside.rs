@@ -22,7 +22,8 @@ impl Relay {
             () => client_blocked.is_some_and(long) && self.is_being_told(),
         };
         let sleeps = self.policy.at_server().is_some_and(|statement| statement.idles);
-        if (idle || sleeps) && self.step_aside(idle, cx) || idle {
+        let aside = (idle || sleeps) && self.step_aside(idle, cx);
+        if aside || idle {
             return;
         }
         let used = self.used + if quiet { Nanos::ZERO } else { cx.now - self.busy_since };
