@@ -53,7 +53,7 @@ impl Default for Options {
             queue_max: None,
             wait_max: None,
             aside_max: 64,
-            long_min: Kinds::LEAST,
+            long_min: Nanos::ZERO,
             named_max: 64,
             named_min: 4,
             liveness_min: Nanos::from_secs(1),
@@ -211,9 +211,7 @@ impl Keeper {
             return;
         }
         if outcome != Outcome::Ignored {
-            if held.place.lane == Lane::Short {
-                self.kinds.took(Kinds::bucket(busy), 1);
-            }
+            self.kinds.took(Kinds::bucket(busy), 1);
             self.learn(first, busy, busy >= self.long_from());
         }
         match (outcome, held.place) {

@@ -132,7 +132,7 @@ impl Onlooker {
                 self.back += aside - self.keeper.brief_census().aside;
             }
             Step::Move(s) => self.held(s, |keeper, now, caller, held| {
-                keeper.move_to_long(now, caller, held, Nanos::from_millis(50));
+                keeper.move_to_long(now, caller, held, Nanos::from_millis(500));
             }),
             Step::Kill(s, done) => {
                 let killer = self.by(KILLER);
@@ -184,7 +184,7 @@ impl Onlooker {
 
     fn end(&mut self, s: u64) {
         self.held(s, |keeper, now, caller, held| {
-            let busy = Nanos::from_millis(if held.digest == 2 { 50 } else { 1 });
+            let busy = Nanos::from_millis(if held.digest == 2 { 500 } else { 1 });
             keeper.ended(now, caller, held, Ended { outcome: Outcome::Success, digest: 7, busy });
         });
     }

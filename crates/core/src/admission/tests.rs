@@ -162,7 +162,7 @@ fn an_interval_says_what_happened_in_the_short_lane() {
 fn the_long_lane_tells_the_controller_of_the_short_one_nothing() {
     let (mut keeper, shop) = keeper(2, Options::default());
     let mut long = runs(&mut keeper, 0, by(1, shop), 7);
-    keeper.move_to_long(ms(30), by(1, shop), &mut long, ms(30));
+    keeper.move_to_long(ms(30), by(1, shop), &mut long, ms(300));
     ends(&mut keeper, 900, by(1, shop), &mut long, (Outcome::Success, 900));
     let mut asleep = runs(&mut keeper, 0, by(2, shop), 8);
     keeper.step_aside(ms(1), by(2, shop), &mut asleep);
@@ -179,7 +179,7 @@ fn the_long_lane_tells_the_controller_of_the_short_one_nothing() {
 fn a_kind_that_was_long_begins_in_the_long_lane_before_the_first_of_it_has_ended() {
     let (mut keeper, shop) = keeper(2, Options::default());
     let mut first = runs(&mut keeper, 0, by(1, shop), 7);
-    keeper.move_to_long(ms(20), by(1, shop), &mut first, ms(20));
+    keeper.move_to_long(ms(20), by(1, shop), &mut first, ms(200));
     assert!(matches!(keeper.ask(ms(21), by(2, shop), 7), Admission::Queued(Stand { lane: Lane::Long, .. })));
     assert_eq!(runs(&mut keeper, 21, by(3, shop), 8).place.lane, Lane::Short);
     ends(&mut keeper, 22, by(1, shop), &mut first, (Outcome::Success, 1));

@@ -144,9 +144,9 @@ fn places(harness: &Harness) -> ([usize; 2], usize) {
 fn a_transaction_of_short_statements_without_end_moves_to_the_long_lane_to_its_end() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 5, IN_TRANSACTION));
+    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
     assert_eq!(places(&harness), ([1, 0], 0), "it is short yet");
-    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 5, IN_TRANSACTION));
+    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
     assert_eq!(places(&harness), ([0, 1], 0));
     harness.waits(Nanos::from_millis(500));
     assert_eq!(places(&harness), ([0, 0], 1), "it pauses");
@@ -163,7 +163,7 @@ fn a_transaction_of_short_statements_without_end_moves_to_the_long_lane_to_its_e
 fn what_was_long_once_begins_in_the_long_lane() {
     let mut harness = logged_in(0);
     says(&mut harness, "SELECT a FROM t ORDER BY b");
-    harness.waits(Nanos::from_millis(30));
+    harness.waits(Nanos::from_millis(300));
     assert_eq!((places(&harness), harness.census().moved_total), (([0, 1], 0), 1));
     harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
     says(&mut harness, "SELECT a FROM t ORDER BY b");
@@ -175,7 +175,7 @@ fn what_was_long_once_begins_in_the_long_lane() {
 fn transactions_that_are_chained_without_end_move_to_the_long_lane() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    (0..40).for_each(|_| runs(&mut harness, "COMMIT AND CHAIN", 5, IN_TRANSACTION));
+    (0..10).for_each(|_| runs(&mut harness, "COMMIT AND CHAIN", 30, IN_TRANSACTION));
     assert_eq!(places(&harness), ([0, 1], 0));
     harness.drop_session();
 }
@@ -192,7 +192,7 @@ fn statements_that_each_stand_in_line_stay_short() {
 fn pauses_are_not_held_against_a_transaction() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    harness.waits(Nanos::from_millis(200));
+    harness.waits(Nanos::from_millis(300));
     assert_eq!((harness.standing(), places(&harness)), (Some(Standing::Aside), ([0, 0], 1)));
     harness.waits(Nanos::from_secs(5));
     (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 5, IN_TRANSACTION));

@@ -160,7 +160,7 @@ mod tests {
             "evenkeel_guard_long_limit 2",
             "evenkeel_guard_long_running 1",
             "evenkeel_guard_long_waiting 0",
-            "evenkeel_guard_long_from_seconds 0.02",
+            "evenkeel_guard_long_from_seconds 0.2",
             "evenkeel_guard_moved_total 1",
             "evenkeel_guard_aside 1",
             "evenkeel_guard_aside_max 64",

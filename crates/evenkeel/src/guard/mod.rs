@@ -58,7 +58,7 @@ pub mod fixture {
         }
         let mut held: Vec<_> = (0..7).filter_map(|session| ask(&mut keeper, 500, session)).collect();
         let now = Nanos::from_millis(600);
-        keeper.move_to_long(now, by(0), &mut held[0], Nanos::from_millis(100));
+        keeper.move_to_long(now, by(0), &mut held[0], Nanos::from_secs(1));
         keeper.step_aside(now, by(1), &mut held[1]);
         keeper.exempt(by(9));
         let interval_totals =
