@@ -174,9 +174,9 @@ class Guard:
         return json.loads(self.get("/status")[1])
 
     def busy(self):
-        """Transactions that have a permit, lent ones included; older guards know fewer kinds of these."""
+        """Transactions that have a permit; older guards know fewer kinds of these."""
         status = self.status()
-        return sum(status.get(kind, 0) for kind in ("running", "lent", "loans", "asleep"))
+        return sum(status.get(kind, 0) for kind in ("running", "long_running", "aside", "lent", "loans", "asleep"))
 
     def metric(self, name):
         """The sum of a metric over its labels."""

@@ -163,7 +163,7 @@ def failover(scene, guard, point, successor):
     if not until(arrived, 50, 1):
         return scene.unknown("the guard did not follow the server's name")
     times = sorted(until(arrived, 5) or 99 for _ in range(3 if scene.quick else 15))
-    # Statements that sleep lend their permits anyway: the guard has to know that this is another server.
+    # Statements that sleep stand aside anyway: the guard has to know that this is another server.
     known = guard.metric("failovers_total")
     scene.judge(known, f"the guard {'knows' if known else 'does not know'} of the failover")
     middle = times[len(times) // 2]

@@ -80,7 +80,7 @@ def crowd(scene, server):
         most = watched(server, "BENCHMARK", 3 if scene.quick else 15)
     if loop.done < 40:
         raise NotRun(f"only {loop.done} statements of 40 clients ended")
-    # Besides the limit there may be as many on loan, and one that the liveness rule let in.
+    # Besides the limit there may be as many in the long lane, and one that the liveness rule let in.
     scene.judge(most <= 5, f"40 clients with work in the guise of releases: {most} run at once at limit 2")
     guard.__exit__()
 
@@ -150,14 +150,14 @@ def holders(scene, server, how, takes):
                 served.append(None)
                 time.sleep(PAUSE_S)
     neighbour = threading.Thread(target=other, daemon=True)
-    # About 2 ms of a CPU: many beside each other do not outstay their kind.
+    # About 2 ms of a CPU: many beside each other are not long.
     with Loop(clients, lambda _: "SELECT BENCHMARK(10000, MD5('a'))") as loop:
         neighbour.start()
         most = watched(server, "BENCHMARK", span)
     neighbour.join()
     if most < 2 or loop.done < 200:
         raise NotRun(f"only {loop.done} statements ended, {most} at once")
-    # The limit, four who hold locks and pass the queue, as many as the limit on loan, and one that the liveness rule let in.
+    # The limit, four who hold locks and pass the queue, two in the long lane, and one that the liveness rule let in.
     scene.judge(most <= 9, f"200 holders of {how}: {most} run at once at limit 2")
     scene.judge(len(served) >= span, f"beside them another tenant is served {len(served) / span:.1f} times a second")
     guard.__exit__()

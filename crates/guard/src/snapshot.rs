@@ -29,9 +29,9 @@ pub struct Totals {
     /// Ticks in which the last proven limit was kept for want of a decision.
     pub kept: u64,
     pub completions: u64,
-    /// Those of them that had lent their permits to others while they were at the server.
-    pub on_loan: u64,
-    /// Those of them that had not, weighted by cost.
+    /// Those of them that ended in the long lane or aside.
+    pub long: u64,
+    /// The others of them, weighted by cost.
     pub work: f64,
     /// Transactions that failed by overload.
     pub overloads: u64,
@@ -48,14 +48,14 @@ pub struct Totals {
 impl Totals {
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.ticks += 1;
-        self.completions += interval.completions + interval.on_loan;
-        self.on_loan += interval.on_loan;
+        self.completions += interval.completions + interval.long;
+        self.long += interval.long;
         self.work += interval.work;
         self.overloads += interval.overloads;
         self.rolled_back += interval.rolled_back;
         self.ignored += interval.ignored;
         self.rejected += interval.rejected;
         let mean_s = interval.response_mean.map_or(0.0, Nanos::as_secs_f64);
-        self.response_s += mean_s * interval.completions as f64 + interval.on_loan_s;
+        self.response_s += mean_s * interval.completions as f64 + interval.long_s;
     }
 }

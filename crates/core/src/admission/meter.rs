@@ -10,14 +10,14 @@ use crate::histogram::Histogram;
 pub struct Interval {
     pub start: Nanos,
     pub end: Nanos,
-    /// Time average of the transactions that ran, lent ones left out.
+    /// Time average of the transactions that ran in the short lane, those aside left out.
     pub in_flight_mean: f64,
     /// Most transactions that ran at one moment.
     pub in_flight_max: usize,
     /// Time average of the sessions that waited.
     pub queued_mean: f64,
-    /// Transactions that ended well. Those that were on loan at the server are counted apart: their time is
-    /// not that of what the limit is for.
+    /// Transactions that ended well. Those of the long lane, and those that ended aside, are counted apart: their time
+    /// is not that of what the limit is for.
     pub completions: u64,
     /// Transactions that ended well, each weighted by the usual cost of its digest.
     pub work: f64,
@@ -32,10 +32,10 @@ pub struct Interval {
     pub response_mean: Option<Nanos>,
     pub response_min: Option<Nanos>,
     pub response_max: Option<Nanos>,
-    /// Transactions that ended well and were on loan at the server once.
-    pub on_loan: u64,
+    /// Transactions that ended well in the long lane or aside.
+    pub long: u64,
     /// Their response times added up, in seconds.
-    pub on_loan_s: f64,
+    pub long_s: f64,
 }
 
 impl Interval {
@@ -114,12 +114,12 @@ impl Meter {
         }
     }
 
-    /// A transaction that was on loan at the server ended after `response`, which is no evidence about others.
-    pub fn ended_on_loan(&mut self, outcome: Outcome, response: Nanos) {
+    /// A transaction of the long lane ended after `response`, which is no evidence about others.
+    pub fn ended_long(&mut self, outcome: Outcome, response: Nanos) {
         match outcome {
             Outcome::Success => {
-                self.current.on_loan += 1;
-                self.current.on_loan_s += response.as_secs_f64();
+                self.current.long += 1;
+                self.current.long_s += response.as_secs_f64();
             }
             other => self.failed(other),
         }
@@ -163,63 +163,6 @@ impl Meter {
     }
 }
 
-/// The session that a call is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caller {
-    pub session: SessionId,
-    pub tenant: TenantId,
-    /// The server that its connection leads to ([`Gate::server`](super::Gate::server) when it was made).
-    /// Calls for another one than the present change nothing: it is admitted, and not counted.
-    pub server: u32,
-    /// What its server calls it: the number that KILL takes. Zero where nobody knows.
-    pub thread: u32,
-}
-
-/// Why a running transaction can do without its permit for a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loan {
-    /// The server has nothing to do for it: its client pauses, does not read, or has sent half a command.
-    Idle,
-    /// A statement is at the server that has taken longer than its kind ever does.
-    AtServer {
-        /// When the statement began.
-        since: Nanos,
-    },
-    /// A statement is at the server that says itself that it does not use it: it sleeps, or waits for a named lock.
-    Asleep {
-        /// When the statement began.
-        since: Nanos,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    Admitted,
-    Queued,
-    /// The transaction is refused.
-    Rejected(Rejection),
-}
-
-/// Why a session was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Rejection {
-    #[error("queue is full: {waiting} sessions wait, the bound is {bound}")]
-    QueueFull { waiting: usize, bound: usize },
-    #[error("query execution was interrupted while it waited for a permit")]
-    Killed,
-    #[error("waited {:.3} s for a permit, the longest allowed", bound.as_secs_f64())]
-    WaitedTooLong { bound: Nanos },
-}
-
-/// What follows from a call for a session other than the one that called, or what follows later. The session may have left
-/// meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// The session may run, after this wait.
-    Admitted(SessionId, Nanos),
-    Rejected(SessionId, Rejection),
-}
-
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -241,44 +184,3 @@ pub struct Ended {
     /// Time in which its commands were at the server, which leaves out pauses of the client.
     pub busy: Nanos,
 }
-
-/// What the operator chose.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Most sessions that may wait; without it nobody is refused for their number.
-    pub queue_max: Option<usize>,
-    /// Longest wait; without it nobody is refused for a long one.
-    pub wait_max: Option<Nanos>,
-    /// Most idle transactions that may lend their permits at a time.
-    pub lent_max: usize,
-    /// Most sessions of a tenant that pass the queue because they hold named locks; never more than the limit, but for
-    /// `named_min` ([`Gate::named_max`](super::Gate::named_max)).
-    pub named_max: usize,
-    /// So many of them may pass however small the limit is, because they may wait for each other's locks.
-    pub named_min: usize,
-    /// Shortest time without any end of a transaction after which the liveness rule admits one more.
-    pub liveness_min: Nanos,
-    /// Holds nothing back, and counts what it would have held back.
-    pub dry_run: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            queue_max: None,
-            wait_max: None,
-            lent_max: 1_000,
-            named_max: 64,
-            named_min: 4,
-            liveness_min: Nanos::from_secs(1),
-            dry_run: false,
-        }
-    }
-}
-
-/// A session, by a number that its owner never uses for another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(pub u64);
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TenantId(pub(super) u32);

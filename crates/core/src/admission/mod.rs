@@ -1,343 +1,380 @@
-//! The gate, which decides which transactions may run: permits, queues, loans.
+//! What a proxy has beside the gate: figures for its controller, kinds of transactions, servers that follow each other, leave
+//! to pass the queue.
 //!
 //! It is pure: time is an argument, and what follows from a call for other sessions is left in a list of
-//! [`Notice`]s that the caller takes out. A session is known here only while it waits or runs, so that idle
-//! connections cost nothing.
-//!
-//! In flight at any moment are at most as many transactions as the largest limit at which one of them was admitted, plus
-//! loans, plus those that the liveness rule let in, plus those that may not queue ([`Gate::enter`]). No call takes a permit
-//! away: under a lower limit nobody new comes in. Only a failover takes transactions out of the count, since they were at
-//! the server that is gone ([`Gate::new_server`]).
+//! [`Notice`]s that the caller takes out. What a session has, its owner keeps ([`Held`], [`Stand`]): idle connections cost nothing.
+//! Only a failover takes places away, since they were at the server that is gone ([`Keeper::new_server`]).
 
 mod census;
 mod cost;
-mod kills;
-mod loans;
 mod meter;
 #[cfg(test)]
 mod properties;
-pub(crate) mod tenant;
 #[cfg(test)]
 mod tests;
 
 use crate::Nanos;
-use crate::number_map::NumberMap;
-pub use census::{Census, WaitReason};
+use crate::gate::{Asked, AtFront, Gate, Kinds, Lane, Place, Seen, Stand};
+pub use crate::gate::{Caller, Notice, Rejection, SessionId, TenantCensus, TenantId};
+pub use census::{Census, LaneCensus, WaitReason};
 pub use cost::Costs;
 use meter::Meter;
-pub use meter::{
-    Admission, Caller, Ended, Interval, Loan, Notice, Options, Outcome, Rejection, SessionId, TenantId,
-};
-use std::collections::{BTreeSet, VecDeque};
-pub use tenant::TenantCensus;
-use tenant::{Entrance, Kill, Session, Stage, Tenants, Ticket, Waiter};
+pub use meter::{Ended, Interval, Outcome};
+use std::collections::BTreeSet;
 
-/// The gate: who runs, who waits, and in which order.
-#[derive(Debug)]
-pub struct Gate {
-    options: Options,
-    limit: usize,
-    /// Counts servers that were behind the gate, one after the other.
-    server: u32,
-    sessions: NumberMap<SessionId, Session>,
-    tenants: Tenants,
-    notices: VecDeque<Notice>,
-    kills: Vec<Kill>,
-    meter: Meter,
-    costs: Costs,
-    running: usize,
-    /// Idle ones that lent their permits.
-    lent: usize,
-    /// Those that lent it while a statement is at the server, by its beginning.
-    on_loan: BTreeSet<(Nanos, SessionId)>,
-    /// Those of them whose statement sleeps.
-    asleep: BTreeSet<(Nanos, SessionId)>,
-    loans_beyond: Option<usize>,
-    loans_total: u64,
-    unqueued: usize,
-    by_liveness: usize,
-    liveness_total: u64,
-    lent_refused: u64,
-    loans_refused: u64,
-    would_have_queued: u64,
-    next_ticket: Ticket,
-    /// When a transaction ended last, or the liveness rule acted, or waiting began.
-    progress: Nanos,
+/// A server that uses this share of its machine's CPU time in user mode makes progress, whatever ends.
+const BUSY: f64 = 0.5;
+
+/// What the operator chose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Most sessions that may wait in a lane; without it nobody is refused for their number.
+    pub queue_max: Option<usize>,
+    /// Longest wait; without it nobody is refused for a long one.
+    pub wait_max: Option<Nanos>,
+    /// Most transactions that may stand aside.
+    pub aside_max: usize,
+    /// No transaction is long before this, whatever the median is.
+    pub long_min: Nanos,
+    /// Most sessions of a tenant that pass the queue because they hold named locks; never more than the short lane's limit, but
+    /// for `named_min` ([`Keeper::named_max`]).
+    pub named_max: usize,
+    /// So many of them may pass however small the limit is, because they may wait for each other's locks.
+    pub named_min: usize,
+    /// Time without any end in a lane after which the liveness rule admits one more there.
+    pub liveness_min: Nanos,
+    /// Holds nothing back, and counts what it would have held back.
+    pub dry_run: bool,
 }
 
-impl Gate {
-    /// A gate with this limit; a limit of zero is one.
-    pub fn new(limit: usize, options: Options) -> Self {
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            queue_max: None,
+            wait_max: None,
+            aside_max: 64,
+            long_min: Nanos::ZERO,
+            named_max: 64,
+            named_min: 4,
+            liveness_min: Nanos::from_secs(1),
+            dry_run: false,
+        }
+    }
+}
+
+impl Options {
+    fn gate(&self) -> crate::gate::Options {
+        crate::gate::Options { queue_max: self.queue_max, aside_max: self.aside_max, watch: self.dry_run }
+    }
+}
+
+/// What a transaction that runs has of the gate. It goes back by [`Keeper::leave`].
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub place: Place,
+    /// Digest of its first statement, as long as something can be learnt about that; or 0.
+    digest: u64,
+    since: Nanos,
+}
+
+impl Held {
+    /// Of one that was admitted now.
+    pub fn new(lane: Lane, digest: u64, now: Nanos) -> Self {
+        Self { place: Place { lane, aside: false }, digest, since: now }
+    }
+}
+
+/// What came of asking.
+#[derive(Clone, Copy, Debug)]
+pub enum Admission {
+    Admitted(Held),
+    Queued(Stand),
+    /// The transaction is refused.
+    Rejected(Rejection),
+}
+
+/// Whoever keeps the gate.
+#[derive(Debug)]
+pub struct Keeper {
+    options: Options,
+    gate: Gate,
+    /// Counts servers that were behind the gate, one after the other.
+    server: u32,
+    kinds: Kinds,
+    meter: Meter,
+    costs: Costs,
+    /// Sessions that were refused and have not heard of it.
+    refused: BTreeSet<SessionId>,
+    /// The server uses its CPUs.
+    busy: bool,
+    unqueued_total: u64,
+    would_have_queued: u64,
+}
+
+impl Keeper {
+    /// Of a gate with these limits of its lanes; zero is one.
+    pub fn new(limits: [usize; 2], options: Options) -> Self {
         Self {
             options,
-            limit: limit.max(1),
+            gate: Gate::new(limits, options.gate()),
             server: 0,
-            sessions: NumberMap::default(),
-            tenants: Tenants::default(),
-            notices: VecDeque::new(),
-            kills: Vec::new(),
+            kinds: Kinds::default(),
             meter: Meter::default(),
             costs: Costs::default(),
-            running: 0,
-            lent: 0,
-            on_loan: BTreeSet::new(),
-            asleep: BTreeSet::new(),
-            loans_beyond: None,
-            loans_total: 0,
-            unqueued: 0,
-            by_liveness: 0,
-            liveness_total: 0,
-            lent_refused: 0,
-            loans_refused: 0,
+            refused: BTreeSet::new(),
+            busy: false,
+            unqueued_total: 0,
             would_have_queued: 0,
-            next_ticket: 0,
-            progress: Nanos::ZERO,
         }
     }
 
     /// The tenant of this name. Beyond 1,023 names the rest share one.
     pub fn tenant(&mut self, name: &str) -> TenantId {
-        self.tenants.intern(name)
+        self.gate.tenant(name)
     }
 
     /// The tenant's share of admissions while others wait too, from now on.
     pub fn set_weight(&mut self, tenant: TenantId, weight: u32) {
-        self.tenants.set_weight(tenant, weight);
+        self.gate.set_weight(tenant, weight);
     }
 
     /// New options; who waits or runs goes on.
     pub fn set_options(&mut self, now: Nanos, options: Options) {
         self.options = options;
-        self.fill(now);
+        self.gate.set_options(now, options.gate());
+        self.measure(now);
     }
 
     /// A new limit, at least one. Nobody who runs is stopped.
-    pub fn set_limit(&mut self, now: Nanos, limit: usize) {
-        self.limit = limit.max(1);
-        self.fill(now);
-    }
-
-    /// A session wants to start a transaction. One that runs already, or waits, gets the same answer again.
-    pub fn ask(&mut self, now: Nanos, caller: Caller) -> Admission {
-        if self.is_of_old(caller) {
-            return Admission::Admitted;
-        }
-        match self.sessions.get(&caller.session).map(|s| s.stage) {
-            Some(Stage::Waiting(_)) => return Admission::Queued,
-            Some(Stage::Running) => return Admission::Admitted,
-            Some(Stage::Lent | Stage::OnLoan { .. } | Stage::Asleep { .. }) => {
-                self.resume(now, caller);
-                return Admission::Admitted;
-            }
-            None => {}
-        }
-        let room = self.running < self.limit && self.tenants.waiting() == 0;
-        if room || self.options.dry_run {
-            self.would_have_queued += u64::from(!room);
-            self.tenants.charge(caller.tenant);
-            self.start(now, caller.session, caller.tenant, Entrance::Permit, Nanos::ZERO);
-            return Admission::Admitted;
-        }
-        self.queue(now, caller)
-    }
-
-    fn queue(&mut self, now: Nanos, Caller { session, tenant, thread, .. }: Caller) -> Admission {
-        let waiting = self.tenants.waiting();
-        if let Some(bound) = self.options.queue_max.filter(|&bound| waiting >= bound) {
-            self.tenants.get(tenant).rejected += 1;
-            self.meter.rejected();
-            return Admission::Rejected(Rejection::QueueFull { waiting, bound });
-        }
-        if waiting == 0 {
-            self.progress = self.progress.max(now);
-        }
-        let ticket = self.next_ticket;
-        self.next_ticket += 1;
-        self.tenants.push(tenant, ticket, Waiter { session, thread, since: now });
-        self.know(now, session, (tenant, Stage::Waiting(ticket), Entrance::Permit));
+    pub fn set_limit(&mut self, now: Nanos, lane: Lane, limit: usize) {
+        self.gate.set_limit(now, lane, limit);
         self.measure(now);
-        Admission::Queued
     }
 
-    /// A session that may hold what others wait for starts a transaction: it never queues. One that waits
-    /// leaves the queue for it.
-    pub fn enter(&mut self, now: Nanos, caller: Caller) {
+    pub fn limit(&self, lane: Lane) -> usize {
+        self.gate.limit(lane)
+    }
+
+    /// The share of its machine's CPU time that the server uses in user mode, where that is known.
+    pub fn set_cpu(&mut self, share: Option<f64>) {
+        self.busy = share.is_some_and(|share| share >= BUSY);
+    }
+
+    /// From when on a transaction is long, and one that does not use the server stands aside.
+    pub fn long_from(&self) -> Nanos {
+        self.kinds.threshold().max(self.options.long_min)
+    }
+
+    /// A session wants to start a transaction, whose first statement has this digest.
+    pub fn ask(&mut self, now: Nanos, caller: Caller, digest: u64) -> Admission {
+        let lane = self.kinds.lane(digest);
+        if self.is_of_old(caller) {
+            return Admission::Admitted(Held::new(lane, digest, now));
+        }
+        let asked = match self.gate.fronts()[lane as usize].enter() {
+            AtFront::Shut => self.gate.ask(now, lane, caller),
+            found => {
+                self.would_have_queued += u64::from(found == AtFront::WouldWait);
+                self.gate.tenants.get(caller.tenant).admit(Nanos::ZERO);
+                Asked::Admitted(Place { lane, aside: false })
+            }
+        };
+        self.measure(now);
+        match asked {
+            Asked::Admitted(_) => Admission::Admitted(Held::new(lane, digest, now)),
+            Asked::Queued(stand) => Admission::Queued(stand),
+            Asked::Rejected(rejection) => {
+                self.meter.rejected();
+                Admission::Rejected(rejection)
+            }
+        }
+    }
+
+    /// A session that may hold what others wait for starts a transaction: it never queues.
+    pub fn enter(&mut self, now: Nanos, caller: Caller, digest: u64) -> Held {
+        let lane = self.kinds.lane(digest);
+        if !self.is_of_old(caller) {
+            self.gate.enter(lane);
+            self.gate.tenants.get(caller.tenant).admit(Nanos::ZERO);
+            self.unqueued_total += 1;
+            self.measure(now);
+        }
+        Held::new(lane, digest, now)
+    }
+
+    /// A transaction has ended; its place is for the next one of its session, or goes back by [`Keeper::leave`].
+    pub fn ended(&mut self, now: Nanos, caller: Caller, held: &mut Held, ended: Ended) {
+        let Ended { outcome, digest, busy } = ended;
+        let response = now - std::mem::replace(&mut held.since, now);
+        let first = std::mem::take(&mut held.digest);
         if self.is_of_old(caller) {
             return;
         }
-        match self.sessions.get(&caller.session).copied() {
-            Some(Session { stage: Stage::Running, .. }) => return,
-            Some(Session { stage: Stage::Waiting(ticket), tenant, .. }) => {
-                self.tenants.remove(tenant, ticket);
+        if outcome != Outcome::Ignored {
+            self.kinds.took(Kinds::bucket(busy), 1);
+            self.learn(first, busy, busy >= self.long_from());
+        }
+        match (outcome, held.place) {
+            (_, Place { lane: Lane::Long, .. } | Place { aside: true, .. }) => {
+                self.meter.ended_long(outcome, response);
             }
-            Some(_) => return self.resume(now, caller),
-            None => {}
-        }
-        self.tenants.count(caller.tenant);
-        self.start(now, caller.session, caller.tenant, Entrance::Unqueued, Nanos::ZERO);
-    }
-
-    /// A transaction has ended and its session has nothing else in flight: the permit goes on. `work` is
-    /// what such a transaction usually costs, 1 where nothing is known.
-    pub fn release(&mut self, now: Nanos, session: SessionId, outcome: Outcome, work: f64) {
-        if matches!(self.sessions.get(&session).map(|s| s.stage), None | Some(Stage::Waiting(_))) {
-            return;
-        }
-        self.complete(now, session, outcome, work);
-        self.end(now, session);
-    }
-
-    /// A transaction has ended and the next one of its session goes on under the same permit (COMMIT AND
-    /// CHAIN, pipelined statements).
-    pub fn complete(&mut self, now: Nanos, session: SessionId, outcome: Outcome, work: f64) {
-        if let Some(known) = self.sessions.get_mut(&session)
-            && !matches!(known.stage, Stage::Waiting(_))
-        {
-            let response = now - known.admitted;
-            known.admitted = now;
-            // The next one goes on where this one was.
-            let on_loan = matches!(known.stage, Stage::OnLoan { .. } | Stage::Asleep { .. });
-            if std::mem::replace(&mut known.was_on_loan, on_loan) {
-                self.meter.ended_on_loan(outcome, response);
-            } else {
+            (Outcome::Success, _) => {
+                let work = self.costs.weigh(digest, busy);
                 self.meter.ended(outcome, response, work);
             }
-            self.progress = self.progress.max(now);
+            _ => self.meter.ended(outcome, response, 0.0),
         }
     }
 
-    /// Where a session stands after an answer: `ended` as [`Gate::complete`] has it, and `open` as long as it
-    /// needs its permit, which it gets here if it has none (a COMMIT that began the next transaction).
-    pub fn settle(&mut self, now: Nanos, caller: Caller, ended: Option<Ended>, open: bool) {
-        if self.is_of_old(caller) {
-            return;
-        }
-        let session = caller.session;
-        let known = self.sessions.get(&session).filter(|s| !matches!(s.stage, Stage::Waiting(_)));
-        let Some(&Session { was_on_loan, .. }) = known else {
-            if open {
-                self.enter(now, caller);
-            }
-            return;
-        };
-        if let Some(ended) = ended {
-            let work = match ended.outcome {
-                Outcome::Success if !was_on_loan => self.costs.weigh(ended.digest, ended.busy),
-                _ => 1.0,
-            };
-            self.complete(now, session, ended.outcome, work);
-        }
-        if !open {
-            self.end(now, session);
+    fn learn(&mut self, digest: u64, busy: Nanos, long: bool) {
+        let seen = Seen { count: 1, long: u32::from(long), floor_s: busy.as_secs_f64() };
+        self.kinds.learn(digest, seen);
+    }
+
+    /// The place goes on to the next one.
+    pub fn leave(&mut self, now: Nanos, caller: Caller, held: Held) {
+        if !self.is_of_old(caller) {
+            self.gate.leave(now, held.place);
+            self.gate.tenants.get(caller.tenant).ended += 1;
+            self.measure(now);
         }
     }
 
-    /// The session is gone, in whatever state: it leaves the queue, or gives its permit back. Only for one
-    /// that has nothing running at the server any more.
-    pub fn cancel(&mut self, now: Nanos, caller: Caller) {
-        let session = caller.session;
-        if self.is_of_old(caller) {
-            return;
+    /// A session that waited is gone. It may have been admitted or refused, and not have heard of it.
+    pub fn cancel(&mut self, now: Nanos, caller: Caller, stand: Stand) {
+        if self.is_of_old(caller) || self.gate.cancel(now, stand) || self.refused.remove(&caller.session) {
+            return self.measure(now);
         }
-        match self.sessions.get(&session).copied() {
-            Some(Session { stage: Stage::Waiting(ticket), tenant, .. }) => {
-                self.tenants.remove(tenant, ticket);
-                self.tenants.get(tenant).cancelled += 1;
-                self.sessions.remove(&session);
-                self.measure(now);
-            }
-            Some(_) => self.release(now, session, Outcome::Ignored, 0.0),
-            None => {}
+        self.leave(now, caller, Held::new(stand.lane, 0, now));
+    }
+
+    /// A session has heard that it was refused.
+    pub fn heard(&mut self, session: SessionId) {
+        self.refused.remove(&session);
+    }
+
+    /// What runs does not use the server for now. False where as many do so as may.
+    pub fn step_aside(&mut self, now: Nanos, caller: Caller, held: &mut Held) -> bool {
+        let done = !self.is_of_old(caller) && self.gate.step_aside(now, &mut held.place);
+        self.measure(now);
+        done
+    }
+
+    /// It uses the server again, if need be above the limit.
+    pub fn step_back(&mut self, now: Nanos, caller: Caller, held: &mut Held) {
+        match self.is_of_old(caller) {
+            true => held.place.aside = false,
+            false => self.gate.step_back(&mut held.place),
         }
+        self.measure(now);
+    }
+
+    /// What runs has been at the server for so long: where that is long for its kind, it goes on in the long lane, and others of
+    /// its kind begin there.
+    pub fn move_to_long(&mut self, now: Nanos, caller: Caller, held: &mut Held, busy: Nanos) {
+        let long = held.place.lane == Lane::Short && busy >= self.kinds.patience(held.digest);
+        if long && !self.is_of_old(caller) {
+            self.gate.move_to_long(now, &mut held.place);
+            let digest = std::mem::take(&mut held.digest);
+            self.learn(digest, busy, true);
+            self.measure(now);
+        }
+    }
+
+    /// A KILL QUERY goes to the server, for its thread of this number. [`Keeper::end_kill`] has to follow.
+    pub fn begin_kill(&mut self, now: Nanos, killer: Caller, thread: u32) {
+        if !self.is_of_old(killer) {
+            self.gate.begin_kill(now, killer.session, thread);
+            self.measure(now);
+        }
+    }
+
+    /// The server has done it or refused to, or nobody will know.
+    pub fn end_kill(&mut self, now: Nanos, killer: Caller, done: bool) {
+        self.gate.end_kill(now, killer.session, done);
+        self.measure(now);
+    }
+
+    /// What time alone brings about: waits that end, the liveness rule. Call it some ten times a second.
+    pub fn tick(&mut self, now: Nanos) {
+        self.kinds.tick();
+        if let Some(bound) = self.options.wait_max {
+            self.gate.reject_overdue(now, bound);
+        }
+        if !self.busy {
+            Lane::ALL.iter().for_each(|lane| self.gate.keep_alive(now, *lane, self.options.liveness_min));
+        }
+        self.measure(now);
     }
 
     pub fn notice(&mut self) -> Option<Notice> {
-        self.notices.pop_front()
+        let notice = self.gate.notice();
+        if let Some(Notice::Rejected(session, rejection)) = notice {
+            self.refused.insert(session);
+            if rejection != Rejection::Killed {
+                self.meter.rejected();
+            }
+        }
+        notice
     }
 
-    /// Figures since the last call.
+    /// Figures of the short lane since the last call.
     pub fn take_interval(&mut self, now: Nanos) -> Interval {
         self.meter.take(now)
     }
 
-    pub fn limit(&self) -> usize {
-        self.limit
-    }
-
-    pub fn running(&self) -> usize {
-        self.running
-    }
-
-    pub fn waiting(&self) -> usize {
-        self.tenants.waiting()
-    }
-
-    fn set_running(&mut self, now: Nanos, running: usize) {
-        self.running = running;
-        self.measure(now);
-    }
-
     fn measure(&mut self, now: Nanos) {
-        self.meter.level(now, self.running, self.tenants.waiting());
+        self.meter.level(now, self.gate.running(Lane::Short), self.gate.waiting(Lane::Short));
     }
 
-    fn entered(&mut self, entrance: Entrance) -> Option<&mut usize> {
-        match entrance {
-            Entrance::Permit => None,
-            Entrance::Unqueued => Some(&mut self.unqueued),
-            Entrance::Liveness => Some(&mut self.by_liveness),
+    /// The number of the server behind the gate, for the [`Caller`]s whose connections lead there.
+    pub fn server(&self) -> u32 {
+        self.server
+    }
+
+    /// A new server is behind the gate; its number. Whatever runs or is exempt is at the old one, and counts no more. Who waits
+    /// would go to the old one too: it is let through, and is not counted there.
+    pub fn new_server(&mut self, now: Nanos) -> u32 {
+        self.server = self.server.wrapping_add(1);
+        self.gate.new_server(now);
+        self.refused.clear();
+        for tenant in self.gate.tenants.all() {
+            (tenant.ended, tenant.exempt) = (tenant.admitted, 0);
         }
+        self.measure(now);
+        self.server
     }
 
-    fn know(
-        &mut self,
-        now: Nanos,
-        session: SessionId,
-        (tenant, stage, entrance): (TenantId, Stage, Entrance),
-    ) {
-        let known = Session { tenant, stage, entrance, admitted: now, was_on_loan: false };
-        self.sessions.insert(session, known);
+    /// Whether the session's connection leads to a server that is not the present one.
+    fn is_of_old(&self, caller: Caller) -> bool {
+        caller.server != self.server
     }
 
-    fn start(&mut self, now: Nanos, session: SessionId, tenant: TenantId, entrance: Entrance, wait: Nanos) {
-        self.know(now, session, (tenant, Stage::Running, entrance));
-        let counted = self.tenants.get(tenant);
-        counted.in_flight += 1;
-        counted.waits.record(wait);
-        if let Some(count) = self.entered(entrance) {
-            *count += 1;
+    /// Most sessions of a tenant that may be exempt now: as many as may run, so that a tenant's exempt sessions cannot be
+    /// a multiple of the limit. Those that are exempt already stay so.
+    pub fn named_max(&self) -> usize {
+        self.options.named_max.min(self.limit(Lane::Short).max(self.options.named_min))
+    }
+
+    /// A session has no open transaction, and holds locks by what its texts say: whether it may pass the queue for that. Once for a
+    /// session; [`Keeper::unexempt`] ends it.
+    pub fn exempt(&mut self, caller: Caller) -> bool {
+        if self.is_of_old(caller) {
+            return true;
         }
-        self.set_running(now, self.running + 1);
+        let (most, dry_run) = (self.named_max(), self.options.dry_run);
+        let tenant = self.gate.tenants.get(caller.tenant);
+        let room = tenant.exempt < most || dry_run;
+        tenant.exempt += usize::from(room);
+        tenant.exempt_refused += u64::from(!room);
+        room
     }
 
-    fn end(&mut self, now: Nanos, session: SessionId) {
-        let Some(known) = self.sessions.remove(&session) else { return };
-        self.tenants.get(known.tenant).in_flight -= 1;
-        if let Some(count) = self.entered(known.entrance) {
-            *count -= 1;
+    /// An exempted session holds something else too, or nothing any more, or is gone.
+    pub fn unexempt(&mut self, caller: Caller) {
+        if !self.is_of_old(caller) {
+            let tenant = self.gate.tenants.get(caller.tenant);
+            tenant.exempt = tenant.exempt.saturating_sub(1);
         }
-        // A lent permit is with another already.
-        if known.stage.is_lent() {
-            self.forget_loan(session, known.stage);
-        } else {
-            self.set_running(now, self.running - 1);
-        }
-        self.fill(now);
-    }
-
-    fn fill(&mut self, now: Nanos) {
-        while self.running < self.limit || self.options.dry_run {
-            if !self.admit_next(now, Entrance::Permit) {
-                return;
-            }
-        }
-    }
-
-    fn admit_next(&mut self, now: Nanos, entrance: Entrance) -> bool {
-        let Some((tenant, waiter)) = self.tenants.pop() else { return false };
-        let wait = now - waiter.since;
-        self.start(now, waiter.session, tenant, entrance, wait);
-        self.notices.push_back(Notice::Admitted(waiter.session, wait));
-        true
     }
 }

@@ -1,349 +1,233 @@
-//! What the gate promises, one case each.
+//! What the keeper of the gate promises, one case each.
 
 use super::*;
-
-const A: SessionId = SessionId(1);
-const B: SessionId = SessionId(2);
-const C: SessionId = SessionId(3);
+use crate::gate::Tenants;
 
 fn ms(millis: u64) -> Nanos {
     Nanos::from_millis(millis)
 }
 
-/// A session whose connection leads to the first server.
-pub(super) fn by(session: SessionId, tenant: TenantId) -> Caller {
-    Caller { session, tenant, server: 0, thread: 0 }
+fn keeper(limit: usize, options: Options) -> (Keeper, TenantId) {
+    let mut keeper = Keeper::new([limit, 1], options);
+    let tenant = keeper.tenant("shop");
+    (keeper, tenant)
 }
 
-fn gate(limit: usize) -> (Gate, TenantId) {
-    gate_with(limit, Options::default())
+fn by(session: u64, tenant: TenantId) -> Caller {
+    Caller { session: SessionId(session), tenant, server: 0, thread: session as u32 }
 }
 
-fn gate_with(limit: usize, options: Options) -> (Gate, TenantId) {
-    let mut gate = Gate::new(limit, options);
-    let tenant = gate.tenant("shop");
-    (gate, tenant)
-}
-
-fn ask(gate: &mut Gate, tenant: TenantId, sessions: &[SessionId]) {
-    for session in sessions {
-        gate.ask(ms(0), by(*session, tenant));
+fn runs(keeper: &mut Keeper, at: u64, caller: Caller, digest: u64) -> Held {
+    match keeper.ask(ms(at), caller, digest) {
+        Admission::Admitted(held) => held,
+        other => panic!("{other:?}"),
     }
 }
 
-fn notices(gate: &mut Gate) -> Vec<Notice> {
-    std::iter::from_fn(|| gate.notice()).collect()
+fn waits(keeper: &mut Keeper, at: u64, caller: Caller) -> Stand {
+    match keeper.ask(ms(at), caller, 0) {
+        Admission::Queued(stand) => stand,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ends(keeper: &mut Keeper, at: u64, caller: Caller, held: &mut Held, (outcome, busy): (Outcome, u64)) {
+    keeper.ended(ms(at), caller, held, Ended { outcome, digest: 5, busy: ms(busy) });
+}
+
+fn notices(keeper: &mut Keeper) -> Vec<Notice> {
+    std::iter::from_fn(|| keeper.notice()).collect()
 }
 
 #[test]
 fn a_lower_limit_stops_nobody_and_lets_nobody_in() {
-    let (mut gate, shop) = gate(3);
-    ask(&mut gate, shop, &[A, B, C]);
-    gate.set_limit(ms(1), 1);
-    let waiting = SessionId(4);
-    assert_eq!(gate.ask(ms(1), by(waiting, shop)), Admission::Queued);
-    assert_eq!(gate.census(ms(1)).reason, WaitReason::Overdrawn);
-    gate.release(ms(2), A, Outcome::Success, 1.0);
-    gate.release(ms(2), B, Outcome::Success, 1.0);
-    assert_eq!((notices(&mut gate), gate.running()), (vec![], 1));
-    gate.release(ms(3), C, Outcome::Success, 1.0);
-    assert_eq!(notices(&mut gate), [Notice::Admitted(waiting, ms(2))]);
+    let (mut keeper, shop) = keeper(3, Options::default());
+    let held = [1, 2, 3].map(|session| runs(&mut keeper, 0, by(session, shop), 0));
+    keeper.set_limit(ms(1), Lane::Short, 1);
+    waits(&mut keeper, 1, by(4, shop));
+    assert_eq!(keeper.brief_census().reason, WaitReason::Overdrawn);
+    (1..=2).for_each(|session| keeper.leave(ms(2), by(session, shop), held[session as usize - 1]));
+    assert_eq!((notices(&mut keeper), keeper.brief_census().running()), (vec![], 1));
+    keeper.leave(ms(3), by(3, shop), held[2]);
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(4), ms(2))]);
 }
 
 #[test]
-fn an_idle_transaction_lends_its_permit_and_comes_back_unqueued() {
-    let (mut gate, shop) = gate(1);
-    ask(&mut gate, shop, &[A, B]);
-    assert!(gate.lend(ms(100), by(A, shop), Loan::Idle));
-    assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(100))]);
-    gate.resume(ms(200), by(A, shop));
-    assert_eq!((gate.running(), gate.census(ms(200)).lent), (2, 0));
-    // The debt is paid before anybody new comes in.
-    gate.ask(ms(201), by(C, shop));
-    gate.release(ms(202), B, Outcome::Success, 1.0);
-    assert_eq!(notices(&mut gate), []);
-    gate.release(ms(203), A, Outcome::Success, 1.0);
-    assert_eq!(notices(&mut gate), [Notice::Admitted(C, ms(2))]);
+fn who_came_back_from_aside_is_a_debt_that_is_paid_before_anybody_comes_in() {
+    let (mut keeper, shop) = keeper(1, Options::default());
+    let mut first = runs(&mut keeper, 0, by(1, shop), 0);
+    let stand = waits(&mut keeper, 0, by(2, shop));
+    assert!(keeper.step_aside(ms(100), by(1, shop), &mut first));
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(2), ms(100))]);
+    keeper.step_back(ms(200), by(1, shop), &mut first);
+    assert_eq!((keeper.brief_census().running(), keeper.brief_census().aside), (2, 0));
+    waits(&mut keeper, 201, by(3, shop));
+    keeper.leave(ms(202), by(2, shop), Held::new(stand.lane, 0, ms(100)));
+    assert_eq!(notices(&mut keeper), []);
+    keeper.leave(ms(203), by(1, shop), first);
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(3), ms(2))]);
 }
 
 #[test]
-fn without_any_end_for_a_second_the_liveness_rule_admits_one_more() {
-    let (mut gate, shop) = gate(1);
-    ask(&mut gate, shop, &[A, B, C]);
-    gate.tick(ms(999));
-    assert_eq!(notices(&mut gate), []);
-    gate.tick(ms(1_000));
-    assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(1_000))]);
-    gate.tick(ms(1_999));
-    assert_eq!(notices(&mut gate), []);
-    gate.tick(ms(2_000));
-    assert_eq!(notices(&mut gate), [Notice::Admitted(C, ms(2_000))]);
-    let census = gate.census(ms(2_000));
-    assert_eq!((census.by_liveness, census.liveness_total, census.running), (2, 2, 3));
-    gate.release(ms(2_001), C, Outcome::Success, 1.0);
-    assert_eq!(gate.census(ms(2_001)).by_liveness, 1);
-}
-
-#[test]
-fn the_liveness_rule_waits_for_five_times_the_usual_response() {
-    let (mut gate, shop) = gate(1);
-    for round in 0..100 {
-        gate.ask(ms(round * 1_000), by(A, shop));
-        gate.release(ms(round * 1_000 + 900), A, Outcome::Success, 1.0);
+fn liveness_lets_one_more_in_where_nothing_ends_unless_the_server_uses_its_cpus() {
+    let (mut keeper, shop) = keeper(1, Options::default());
+    runs(&mut keeper, 0, by(1, shop), 0);
+    for session in 2..=3 {
+        waits(&mut keeper, 0, by(session, shop));
     }
-    gate.ask(ms(100_000), by(A, shop));
-    gate.ask(ms(100_000), by(B, shop));
-    gate.tick(ms(104_400));
-    assert_eq!(notices(&mut gate), []);
-    gate.tick(ms(105_200));
-    assert_eq!(notices(&mut gate).len(), 1);
+    keeper.set_cpu(Some(0.9));
+    keeper.tick(ms(5_000));
+    assert_eq!(notices(&mut keeper), []);
+    keeper.set_cpu(Some(0.2));
+    keeper.tick(ms(5_050));
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(2), ms(5_050))]);
+    keeper.set_cpu(None);
+    keeper.tick(ms(6_000));
+    assert_eq!(notices(&mut keeper), []);
+    keeper.tick(ms(6_050));
+    assert_eq!((notices(&mut keeper).len(), keeper.brief_census().liveness_total), (1, 2));
 }
 
 #[test]
-fn the_liveness_rule_counts_from_the_first_waiter_not_from_the_last_end() {
-    let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.tick(ms(60_000));
-    gate.ask(ms(60_000), by(B, shop));
-    gate.tick(ms(60_050));
-    assert_eq!(notices(&mut gate), []);
-}
-
-#[test]
-fn a_full_queue_refuses_with_its_reason() {
-    let (mut gate, shop) = gate_with(1, Options { queue_max: Some(1), ..Options::default() });
-    ask(&mut gate, shop, &[A, B]);
+fn a_queue_refuses_who_finds_it_full_and_who_waited_for_too_long() {
+    let options = Options { queue_max: Some(1), wait_max: Some(ms(200)), ..Options::default() };
+    let (mut keeper, shop) = keeper(1, options);
+    let held = runs(&mut keeper, 0, by(1, shop), 0);
+    let stand = waits(&mut keeper, 10, by(2, shop));
     let full = Rejection::QueueFull { waiting: 1, bound: 1 };
-    assert_eq!(gate.ask(ms(0), by(C, shop)), Admission::Rejected(full));
-    assert_eq!((gate.take_interval(ms(1)).rejected, gate.census(ms(1)).tenants[0].rejected), (1, 1));
+    assert!(matches!(keeper.ask(ms(10), by(3, shop), 0), Admission::Rejected(why) if why == full));
+    keeper.tick(ms(209));
+    assert_eq!(notices(&mut keeper), []);
+    keeper.tick(ms(210));
+    let late = Rejection::WaitedTooLong { bound: ms(200) };
+    assert_eq!(notices(&mut keeper), [Notice::Rejected(SessionId(2), late)]);
+    assert_eq!(keeper.take_interval(ms(211)).rejected, 2);
+    assert_eq!(keeper.census(ms(211)).tenants[0].rejected, 2);
+    // It is gone before it hears of that: it has no place that could be given back.
+    keeper.cancel(ms(211), by(2, shop), stand);
+    assert_eq!(keeper.brief_census().running(), 1);
+    keeper.leave(ms(212), by(1, shop), held);
+    assert_eq!(keeper.census(ms(212)).tenants[0].in_flight(), 0);
 }
 
 #[test]
-fn a_wait_that_reaches_its_bound_ends_with_a_reason() {
-    let (mut gate, shop) = gate_with(1, Options { wait_max: Some(ms(200)), ..Options::default() });
-    gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(10), by(B, shop));
-    gate.ask(ms(150), by(C, shop));
-    gate.tick(ms(209));
-    assert_eq!(notices(&mut gate), []);
-    gate.tick(ms(210));
-    assert_eq!(notices(&mut gate), [Notice::Rejected(B, Rejection::WaitedTooLong { bound: ms(200) })]);
-    assert_eq!(gate.waiting(), 1);
+fn who_was_admitted_and_is_gone_before_it_hears_of_that_gives_its_place_back() {
+    let (mut keeper, shop) = keeper(1, Options::default());
+    let held = runs(&mut keeper, 0, by(1, shop), 0);
+    let stand = waits(&mut keeper, 0, by(2, shop));
+    keeper.leave(ms(1), by(1, shop), held);
+    assert_eq!((notices(&mut keeper).len(), keeper.brief_census().running()), (1, 1));
+    keeper.cancel(ms(2), by(2, shop), stand);
+    assert_eq!((keeper.brief_census().running(), keeper.census(ms(2)).tenants[0].in_flight()), (0, 0));
 }
 
 #[test]
 fn a_dry_run_holds_nothing_back_and_says_what_it_would_have_held() {
-    let (mut gate, shop) = gate_with(1, Options { dry_run: true, ..Options::default() });
-    for session in [A, B, C] {
-        assert_eq!(gate.ask(ms(0), by(session, shop)), Admission::Admitted);
+    let (mut keeper, shop) = keeper(1, Options { dry_run: true, ..Options::default() });
+    for session in 1..=3 {
+        runs(&mut keeper, 0, by(session, shop), 0);
     }
-    assert_eq!(gate.census(ms(0)).would_have_queued, 2);
-    // Who waits when it is switched on comes in.
-    let (mut gate, shop) = self::gate(1);
-    ask(&mut gate, shop, &[A, B, C]);
-    gate.set_options(ms(1), Options { dry_run: true, ..Options::default() });
-    assert_eq!((notices(&mut gate).len(), gate.waiting()), (2, 0));
-}
-
-#[test]
-fn absence_saves_up_no_claim() {
-    let (mut gate, shop) = gate(1);
-    let batch = gate.tenant("batch");
-    for session in 0..1_000 {
-        gate.ask(ms(session), by(SessionId(session), shop));
-        gate.release(ms(session), SessionId(session), Outcome::Success, 1.0);
-    }
-    gate.ask(ms(1_000), by(A, shop));
-    for session in 10..30 {
-        gate.ask(ms(1_000), by(SessionId(session), if session < 20 { shop } else { batch }));
-    }
-    let mut last = A;
-    let mut of_batch = 0;
-    for turn in 0..10 {
-        gate.release(ms(1_001 + turn), last, Outcome::Success, 1.0);
-        if let Some(Notice::Admitted(session, _)) = gate.notice() {
-            of_batch += u32::from(session.0 >= 20);
-            last = session;
-        }
-    }
-    assert!((4..=6).contains(&of_batch), "{of_batch} of 10");
+    assert_eq!(keeper.brief_census().would_have_queued, 2);
 }
 
 #[test]
 fn tenants_beyond_the_most_share_one() {
-    let mut gate = Gate::new(1, Options::default());
-    let ids: std::collections::HashSet<TenantId> =
-        (0..5_000).map(|number| gate.tenant(&format!("db{number}"))).collect();
-    assert_eq!(ids.len(), Tenants::MAX);
-    assert_eq!(gate.census(ms(0)).tenants.last().unwrap().name, Tenants::REST);
+    let (mut keeper, _) = keeper(1, Options::default());
+    let ids: BTreeSet<TenantId> = (0..5_000).map(|number| keeper.tenant(&format!("db{number}"))).collect();
+    assert_eq!(ids.len(), Tenants::MAX - 1, "beside the first");
+    assert_eq!(keeper.census(ms(0)).tenants.last().unwrap().name, Tenants::REST);
 }
 
 #[test]
-fn an_interval_says_what_happened_in_it() {
-    let (mut gate, shop) = gate(2);
-    gate.ask(ms(0), by(A, shop));
-    gate.ask(ms(50), by(B, shop));
-    gate.ask(ms(50), by(C, shop));
-    gate.cancel(ms(75), by(C, shop));
-    gate.release(ms(100), A, Outcome::Success, 2.5);
-    gate.release(ms(100), B, Outcome::Overload, 1.0);
-    let interval = gate.take_interval(ms(200));
+fn an_interval_says_what_happened_in_the_short_lane() {
+    let (mut keeper, shop) = keeper(2, Options::default());
+    let mut first = runs(&mut keeper, 0, by(1, shop), 1);
+    let mut second = runs(&mut keeper, 50, by(2, shop), 1);
+    let stand = waits(&mut keeper, 50, by(3, shop));
+    keeper.cancel(ms(75), by(3, shop), stand);
+    ends(&mut keeper, 100, by(1, shop), &mut first, (Outcome::Success, 10));
+    keeper.leave(ms(100), by(1, shop), first);
+    ends(&mut keeper, 100, by(2, shop), &mut second, (Outcome::Overload, 10));
+    keeper.leave(ms(100), by(2, shop), second);
+    let interval = keeper.take_interval(ms(200));
     assert!((interval.in_flight_mean - 0.75).abs() < 1e-9);
     assert!((interval.queued_mean - 0.125).abs() < 1e-9);
     assert_eq!((interval.in_flight_max, interval.completions, interval.overloads), (2, 1, 1));
-    assert_eq!((interval.work, interval.response_mean), (2.5, Some(ms(100))));
-    let empty = gate.take_interval(ms(300));
+    assert_eq!((interval.work, interval.response_mean), (1.0, Some(ms(100))));
+    let empty = keeper.take_interval(ms(300));
     assert_eq!((empty.start, empty.completions, empty.response_mean), (ms(200), 0, None));
 }
 
 #[test]
-fn a_chained_transaction_completes_and_keeps_its_permit_and_a_cost_that_is_no_number_counts_as_one() {
-    let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.complete(ms(10), A, Outcome::Success, f64::NAN);
-    gate.release(ms(15), A, Outcome::Success, -3.0);
-    let interval = gate.take_interval(ms(20));
-    assert_eq!((interval.completions, interval.work), (2, 1.0));
-    assert_eq!((interval.response_min, interval.response_max), (Some(ms(5)), Some(ms(10))));
+fn the_long_lane_tells_the_controller_of_the_short_one_nothing() {
+    let (mut keeper, shop) = keeper(2, Options::default());
+    let mut long = runs(&mut keeper, 0, by(1, shop), 7);
+    keeper.move_to_long(ms(30), by(1, shop), &mut long, ms(300));
+    ends(&mut keeper, 900, by(1, shop), &mut long, (Outcome::Success, 900));
+    let mut asleep = runs(&mut keeper, 0, by(2, shop), 8);
+    keeper.step_aside(ms(1), by(2, shop), &mut asleep);
+    ends(&mut keeper, 1_000, by(2, shop), &mut asleep, (Outcome::Success, 0));
+    let interval = keeper.take_interval(ms(1_000));
+    assert_eq!((interval.completions, interval.long, interval.response_mean), (0, 2, None));
+    assert!((interval.long_s - 1.9).abs() < 1e-9);
+    // The chained one that follows is no more of a kind, and stays where it is.
+    ends(&mut keeper, 1_001, by(1, shop), &mut long, (Outcome::Success, 1));
+    assert_eq!(keeper.take_interval(ms(1_001)).long, 1);
 }
 
 #[test]
-fn an_answer_settles_what_its_session_holds() {
-    let (mut gate, shop) = gate(1);
-    gate.ask(ms(0), by(A, shop));
-    gate.settle(ms(1), by(A, shop), None, true);
-    let ended = Ended { outcome: Outcome::Success, digest: 5, busy: ms(1) };
-    gate.settle(ms(2), by(A, shop), Some(ended), true);
-    assert_eq!(gate.running(), 1);
-    gate.settle(ms(3), by(A, shop), None, false);
-    assert_eq!((gate.running(), gate.take_interval(ms(3)).completions), (0, 1));
-    gate.settle(ms(4), by(A, shop), None, false);
-    gate.settle(ms(4), by(A, shop), None, true);
-    assert_eq!((gate.running(), gate.census(ms(4)).unqueued), (1, 1));
-}
-
-#[test]
-fn an_answer_to_a_command_before_the_one_that_waits_leaves_that_one_waiting() {
-    let (mut gate, shop) = gate(1);
-    ask(&mut gate, shop, &[A, B]);
-    gate.settle(ms(1), by(B, shop), None, false);
-    assert_eq!((gate.running(), gate.waiting()), (1, 1));
-}
-
-fn at_server(since: u64) -> Loan {
-    Loan::AtServer { since: ms(since) }
-}
-
-#[test]
-fn a_statement_that_does_not_use_the_server_makes_room_and_comes_back_unqueued() {
-    let (mut gate, shop) = gate(1);
-    ask(&mut gate, shop, &[A, B]);
-    assert!(gate.lend(ms(100), by(A, shop), at_server(20)));
-    assert_eq!(notices(&mut gate), [Notice::Admitted(B, ms(100))]);
-    let census = gate.brief_census(ms(1_020));
-    assert_eq!((census.running, census.lent, census.loans, census.loans_total), (1, 0, 1, 1));
-    assert_eq!(census.oldest, Some(ms(1_000)));
-    gate.resume(ms(1_500), by(A, shop));
-    let census = gate.brief_census(ms(1_500));
-    assert_eq!((census.running, census.loans, census.oldest), (2, 0, None));
-}
-
-#[test]
-fn loans_at_the_server_are_as_many_as_the_limit_until_more_are_allowed() {
-    let (mut gate, shop) = gate(2);
-    for session in 0..8 {
-        gate.ask(ms(0), by(SessionId(session), shop));
-    }
-    let lend = |gate: &mut Gate, session| gate.lend(ms(1), by(SessionId(session), shop), at_server(0));
-    assert!(lend(&mut gate, 0) && lend(&mut gate, 1));
-    assert!(!lend(&mut gate, 2));
-    assert!(lend(&mut gate, 0), "it has lent already");
-    gate.set_loans_max(Some(3));
-    assert!(lend(&mut gate, 2) && !lend(&mut gate, 3));
-    gate.set_loans_max(Some(0));
-    let census = gate.brief_census(ms(1));
-    assert_eq!((census.loans, census.loans_max, census.loans_refused), (3, 2, 2), "never below the limit");
-    assert!(gate.lend(ms(2), by(SessionId(3), shop), Loan::Idle), "another bound");
-    assert_eq!(gate.brief_census(ms(2)).lent, 1);
-}
-
-#[test]
-fn what_was_on_loan_tells_the_controller_nothing_and_is_counted() {
-    let (mut gate, shop) = gate(2);
-    let ended = Some(Ended { outcome: Outcome::Success, digest: 5, busy: ms(60_000) });
-    gate.ask(ms(0), by(A, shop));
-    gate.lend(ms(1), by(A, shop), at_server(0));
-    gate.settle(ms(60_000), by(A, shop), ended, false);
-    gate.ask(ms(0), by(B, shop));
-    gate.lend(ms(1), by(B, shop), at_server(0));
-    gate.resume(ms(2), by(B, shop));
-    gate.settle(ms(60_000), by(B, shop), ended, true);
-    let interval = gate.take_interval(ms(60_000));
-    assert_eq!((interval.completions, interval.on_loan, interval.on_loan_s), (0, 2, 120.0));
-    assert_eq!((gate.running(), gate.brief_census(ms(60_000)).response_p99), (1, None));
-    // The next transaction of the same session counts like any other, and weighs as if there had been no other.
-    let ended = Some(Ended { outcome: Outcome::Success, digest: 6, busy: ms(10) });
-    gate.settle(ms(60_010), by(B, shop), ended, false);
-    let interval = gate.take_interval(ms(60_010));
-    assert_eq!((interval.completions, interval.work, interval.on_loan), (1, 1.0, 0));
-    assert_eq!(interval.response_mean, Some(ms(10)));
-}
-
-#[test]
-fn one_on_loan_that_has_nothing_at_the_server_any_more_makes_room_for_another_loan() {
-    let (mut gate, shop) = gate_with(1, Options { lent_max: 1, ..Options::default() });
-    ask(&mut gate, shop, &[A, B, C]);
-    assert!(gate.lend(ms(1), by(A, shop), at_server(0)) && !gate.lend(ms(1), by(B, shop), at_server(0)));
-    assert!(gate.lend(ms(2), by(A, shop), Loan::Idle));
-    let census = gate.brief_census(ms(2));
-    assert_eq!((census.running, census.lent, census.loans, census.oldest), (1, 1, 0, None));
-    assert!(gate.lend(ms(3), by(B, shop), at_server(0)));
-    assert!(!gate.lend(ms(4), by(B, shop), Loan::Idle), "as many are idle as may");
-    let census = gate.brief_census(ms(4));
-    assert_eq!((census.running, census.lent, census.loans, census.lent_refused), (1, 1, 1, 1));
+fn a_kind_that_was_long_begins_in_the_long_lane_before_the_first_of_it_has_ended() {
+    let (mut keeper, shop) = keeper(2, Options::default());
+    let mut first = runs(&mut keeper, 0, by(1, shop), 7);
+    keeper.move_to_long(ms(20), by(1, shop), &mut first, ms(200));
+    assert!(matches!(keeper.ask(ms(21), by(2, shop), 7), Admission::Queued(Stand { lane: Lane::Long, .. })));
+    assert_eq!(runs(&mut keeper, 21, by(3, shop), 8).place.lane, Lane::Short);
+    ends(&mut keeper, 22, by(1, shop), &mut first, (Outcome::Success, 1));
+    keeper.leave(ms(22), by(1, shop), first);
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(2), ms(1))], "it is counted once");
 }
 
 #[test]
 fn after_a_failover_nothing_of_the_old_server_is_counted() {
-    let (mut gate, shop) = gate(2);
-    let sessions: Vec<Caller> = (0..5).map(|session| by(SessionId(session), shop)).collect();
-    for caller in &sessions {
-        gate.ask(ms(0), *caller);
-    }
-    assert!(gate.lend(ms(1), sessions[0], Loan::Idle) && gate.lend(ms(1), sessions[1], at_server(0)));
-    gate.enter(ms(1), by(SessionId(9), shop));
-    assert!(gate.exempt(sessions[0]));
-    assert_eq!(notices(&mut gate).len(), 2);
-    let server = gate.new_server(ms(10));
-    assert_eq!((server, gate.server()), (1, 1));
-    assert_eq!(notices(&mut gate), [Notice::Admitted(SessionId(4), ms(10))]);
-    let census = gate.census(ms(10));
-    assert_eq!((census.running, census.lent, census.loans, census.unqueued), (0, 0, 0, 0));
-    assert_eq!((census.waiting, census.tenants[0].in_flight, census.tenants[0].exempt), (0, 0, 0));
-    assert_eq!((census.tenants[0].admitted, census.tenants[0].waits.count()), (6, 6));
+    let (mut keeper, shop) = keeper(2, Options::default());
+    let mut first = runs(&mut keeper, 0, by(1, shop), 0);
+    keeper.enter(ms(1), by(2, shop), 0);
+    keeper.step_aside(ms(1), by(1, shop), &mut first);
+    let third = runs(&mut keeper, 1, by(3, shop), 0);
+    let stand = waits(&mut keeper, 1, by(4, shop));
+    assert!(keeper.exempt(by(1, shop)));
+    let server = keeper.new_server(ms(10));
+    assert_eq!((server, keeper.server()), (1, 1));
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(4), ms(9))]);
+    let census = keeper.census(ms(10));
+    assert_eq!((census.running(), census.aside, census.waiting()), (0, 0, 0));
+    assert_eq!((census.tenants[0].in_flight(), census.tenants[0].exempt), (0, 0));
+    assert_eq!((census.tenants[0].admitted, census.tenants[0].waits.count()), (4, 4));
     // Two may run at the new server, whatever the sessions of the old one do.
-    let new = |session| Caller { server, ..by(SessionId(session), shop) };
-    sessions.iter().for_each(|caller| gate.settle(ms(11), *caller, None, true));
-    assert_eq!(gate.ask(ms(11), new(20)), Admission::Admitted);
-    assert_eq!(gate.ask(ms(11), new(21)), Admission::Admitted);
-    assert_eq!(gate.ask(ms(11), new(22)), Admission::Queued);
-    sessions.iter().for_each(|caller| gate.cancel(ms(12), *caller));
-    assert_eq!((gate.running(), gate.waiting()), (2, 1));
+    let new = |session| Caller { server, ..by(session, shop) };
+    for session in 20..22 {
+        runs(&mut keeper, 11, new(session), 0);
+    }
+    waits(&mut keeper, 11, new(22));
+    keeper.cancel(ms(12), by(4, shop), stand);
+    keeper.leave(ms(12), by(1, shop), first);
+    keeper.leave(ms(12), by(3, shop), third);
+    assert_eq!((keeper.brief_census().running(), keeper.brief_census().waiting()), (2, 1));
 }
 
 #[test]
 fn no_more_sessions_of_a_tenant_pass_the_queue_for_named_locks_than_the_limit_but_for_a_few() {
-    let (mut gate, shop) = gate(6);
-    let granted = |gate: &mut Gate, from: u64| {
-        (from..from + 100).filter(|session| gate.exempt(by(SessionId(*session), shop))).count()
+    let (mut keeper, shop) = keeper(6, Options::default());
+    let granted = |keeper: &mut Keeper, from: u64| {
+        (from..from + 100).filter(|session| keeper.exempt(by(*session, shop))).count()
     };
-    assert_eq!(granted(&mut gate, 0), 6);
-    gate.set_limit(ms(0), 10);
-    assert_eq!(granted(&mut gate, 100), 4);
-    gate.set_limit(ms(0), 1);
-    assert_eq!((granted(&mut gate, 200), gate.named_max()), (0, 4), "who is exempt stays so");
-    (0..10).for_each(|_| gate.unexempt(by(A, shop)));
-    assert_eq!(granted(&mut gate, 300), 4, "however small the limit is");
-    gate.set_limit(ms(0), 1_000);
-    assert_eq!(granted(&mut gate, 400), 60, "and the operator's bound holds");
+    assert_eq!(granted(&mut keeper, 0), 6);
+    keeper.set_limit(ms(0), Lane::Short, 10);
+    assert_eq!(granted(&mut keeper, 100), 4);
+    keeper.set_limit(ms(0), Lane::Short, 1);
+    assert_eq!((granted(&mut keeper, 200), keeper.named_max()), (0, 4), "who is exempt stays so");
+    (0..10).for_each(|_| keeper.unexempt(by(1, shop)));
+    assert_eq!(granted(&mut keeper, 300), 4, "however small the limit is");
+    keeper.set_limit(ms(0), Lane::Short, 1_000);
+    assert_eq!(granted(&mut keeper, 400), 60, "and the operator's bound holds");
 }

@@ -66,6 +66,11 @@ impl Front {
         let _ = self.change(|now| Some(now & (SHUT | RUNNING) | limit << LIMIT_AT | flags));
     }
 
+    /// Nobody runs or waits any more.
+    pub(super) fn empty(&self) {
+        let _ = self.change(|now| Some(now & !(SHUT | RUNNING)));
+    }
+
     pub(super) fn set_shut(&self, shut: bool) {
         let _ = self.change(|now| Some(if shut { now | SHUT } else { now & !SHUT }));
     }

@@ -8,19 +8,25 @@
 //! liveness let in. Who waits inside the server for somebody else steps aside: it uses no place, up to a bound.
 
 mod front;
+mod kills;
 mod kinds;
 mod long;
+mod tenant;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use crate::Nanos;
-use crate::admission::tenant::{Tenants, Ticket, Waiter};
-pub use crate::admission::{Caller, Notice, Rejection, SessionId, TenantId};
 pub use front::{AtFront, Front, LIMIT_MAX};
+use kills::Kill;
 pub use kinds::{Class, Kinds, Seen};
 pub use long::{Long, LongSample};
 use std::collections::VecDeque;
 use std::sync::Arc;
+pub use tenant::TenantCensus;
+pub(crate) use tenant::Tenants;
+use tenant::{Line, Ticket, Waiter};
+pub use words::{Caller, Notice, Rejection, SessionId, TenantId};
 
 /// Which limit a transaction runs under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +82,7 @@ impl Default for Options {
 #[derive(Debug)]
 struct Queue {
     limit: usize,
-    tenants: Tenants,
+    line: Line,
     /// When somebody of the lane ended last, or came in by liveness, or waiting began.
     progress: Nanos,
 }
@@ -86,10 +92,13 @@ struct Queue {
 pub struct Gate {
     options: Options,
     fronts: Arc<[Front; 2]>,
+    pub(crate) tenants: Tenants,
     queues: [Queue; 2],
+    kills: Vec<Kill>,
     aside: usize,
     notices: VecDeque<Notice>,
     next_ticket: Ticket,
+    moved_total: u64,
     liveness_total: u64,
     aside_refused: u64,
 }
@@ -97,14 +106,17 @@ pub struct Gate {
 impl Gate {
     /// A gate with these limits; zero is one.
     pub fn new(limits: [usize; 2], options: Options) -> Self {
-        let queue = |limit| Queue { limit, tenants: Tenants::default(), progress: Nanos::ZERO };
+        let queue = |limit| Queue { limit, line: Line::default(), progress: Nanos::ZERO };
         let mut gate = Self {
             options,
             fronts: Arc::default(),
+            tenants: Tenants::default(),
             queues: limits.map(queue),
+            kills: Vec::new(),
             aside: 0,
             notices: VecDeque::new(),
             next_ticket: 0,
+            moved_total: 0,
             liveness_total: 0,
             aside_refused: 0,
         };
@@ -117,10 +129,14 @@ impl Gate {
         Arc::clone(&self.fronts)
     }
 
+    /// The tenant of this name. Beyond 1,023 names the rest share one.
     pub fn tenant(&mut self, name: &str) -> TenantId {
-        let id = self.queues[0].tenants.intern(name);
-        self.queues[1].tenants.intern(name);
-        id
+        self.tenants.intern(name)
+    }
+
+    /// The tenant's share of admissions while others wait too, from now on.
+    pub fn set_weight(&mut self, tenant: TenantId, weight: u32) {
+        self.tenants.set_weight(tenant, weight);
     }
 
     pub fn set_options(&mut self, now: Nanos, options: Options) {
@@ -141,6 +157,7 @@ impl Gate {
         let front = &self.fronts[lane as usize];
         let waiting = self.waiting(lane);
         if let Some(bound) = self.options.queue_max.filter(|&bound| waiting >= bound) {
+            self.tenants.get(caller.tenant).rejected += 1;
             return Asked::Rejected(Rejection::QueueFull { waiting, bound });
         }
         // From here on every place that is given back comes through the gate.
@@ -151,7 +168,8 @@ impl Gate {
         let Caller { session, tenant, thread, .. } = caller;
         let ticket = self.next_ticket;
         self.next_ticket += 1;
-        self.queues[lane as usize].tenants.push(tenant, ticket, Waiter { session, thread, since: now });
+        self.tenants.get(tenant).queued += 1;
+        self.queues[lane as usize].line.push(tenant, ticket, Waiter { session, thread, since: now });
         self.fill(now, lane);
         // It may have come in at once, since a place was given back meanwhile.
         match self.notices.back() {
@@ -165,8 +183,11 @@ impl Gate {
 
     /// A session leaves the queue by itself; false where it does not stand there any more.
     pub fn cancel(&mut self, now: Nanos, stand: Stand) -> bool {
+        let kills = self.kills.len();
+        self.kills.retain(|kill| kill.stand != stand);
         let queue = &mut self.queues[stand.lane as usize];
-        let waited = queue.tenants.remove(stand.tenant, stand.ticket).is_some();
+        let waited = queue.line.remove(stand.tenant, stand.ticket).is_some() || self.kills.len() < kills;
+        self.tenants.get(stand.tenant).cancelled += u64::from(waited);
         self.fill(now, stand.lane);
         waited
     }
@@ -197,6 +218,7 @@ impl Gate {
     pub fn move_to_long(&mut self, now: Nanos, place: &mut Place) {
         if place.lane == Lane::Short {
             place.lane = Lane::Long;
+            self.moved_total += 1;
             if !place.aside {
                 self.fronts[Lane::Long as usize].enter_above();
                 self.fronts[Lane::Short as usize].leave();
@@ -228,7 +250,7 @@ impl Gate {
     /// Lets one more in where sessions wait, nothing has ended for `patience`, and nothing that runs in the lane makes progress.
     pub fn keep_alive(&mut self, now: Nanos, lane: Lane, patience: Nanos) {
         let queue = &self.queues[lane as usize];
-        if queue.tenants.waiting() > 0 && now - queue.progress >= patience {
+        if queue.line.waiting() > 0 && now - queue.progress >= patience {
             self.liveness_total += 1;
             self.queues[lane as usize].progress = now;
             self.admit_next(now, lane);
@@ -238,15 +260,33 @@ impl Gate {
     /// Refuses who has waited for so long.
     pub fn reject_overdue(&mut self, now: Nanos, bound: Nanos) {
         for lane in Lane::ALL {
-            let tenants = &mut self.queues[lane as usize].tenants;
-            let late: Vec<_> =
-                tenants.waiters().filter(|(_, _, waiter)| now - waiter.since >= bound).collect();
+            let line = &mut self.queues[lane as usize].line;
+            let late: Vec<_> = line.waiters().filter(|(_, _, waiter)| now - waiter.since >= bound).collect();
             for (tenant, ticket, waiter) in late {
-                tenants.remove(tenant, ticket);
+                line.remove(tenant, ticket);
+                self.tenants.get(tenant).rejected += 1;
                 self.notices.push_back(Notice::Rejected(waiter.session, Rejection::WaitedTooLong { bound }));
             }
             self.fill(now, lane);
         }
+    }
+
+    /// A new server is behind the gate, where nothing runs yet. Who waits would go to the old one: it is let through, and has no
+    /// place. Places of the old one must not be given back any more.
+    pub fn new_server(&mut self, now: Nanos) {
+        let mut through: Vec<_> = self.kills.drain(..).map(|kill| (kill.stand.tenant, kill.waiter)).collect();
+        for (queue, front) in self.queues.iter_mut().zip(self.fronts.iter()) {
+            while let Some(next) = queue.line.pop(&mut self.tenants) {
+                through.push(next);
+            }
+            front.empty();
+            queue.progress = now;
+        }
+        for (tenant, waiter) in through {
+            self.tenants.get(tenant).admit(now - waiter.since);
+            self.notices.push_back(Notice::Admitted(waiter.session, now - waiter.since));
+        }
+        self.aside = 0;
     }
 
     pub fn notice(&mut self) -> Option<Notice> {
@@ -262,11 +302,21 @@ impl Gate {
     }
 
     pub fn waiting(&self, lane: Lane) -> usize {
-        self.queues[lane as usize].tenants.waiting()
+        self.line(lane).waiting()
     }
 
     pub fn aside(&self) -> usize {
         self.aside
+    }
+
+    /// What is counted of each tenant.
+    pub fn tenants(&self, now: Nanos) -> Vec<TenantCensus> {
+        self.tenants.census(now, self.queues.iter().map(|queue| &queue.line))
+    }
+
+    /// How many moved to the long lane while they ran.
+    pub fn moved_total(&self) -> u64 {
+        self.moved_total
     }
 
     pub fn liveness_total(&self) -> u64 {
@@ -276,6 +326,10 @@ impl Gate {
     /// How often the bound on those that stand aside kept one in its place.
     pub fn aside_refused(&self) -> u64 {
         self.aside_refused
+    }
+
+    fn line(&self, lane: Lane) -> &Line {
+        &self.queues[lane as usize].line
     }
 
     fn fill(&mut self, now: Nanos, lane: Lane) {
@@ -289,8 +343,9 @@ impl Gate {
     }
 
     fn admit_next(&mut self, now: Nanos, lane: Lane) {
-        if let Some((_, waiter)) = self.queues[lane as usize].tenants.pop() {
+        if let Some((tenant, waiter)) = self.queues[lane as usize].line.pop(&mut self.tenants) {
             self.fronts[lane as usize].enter_above();
+            self.tenants.get(tenant).admit(now - waiter.since);
             self.notices.push_back(Notice::Admitted(waiter.session, now - waiter.since));
         }
     }

@@ -7,7 +7,7 @@
 //! What is known comes from the text of commands and from status flags of answers. An error packet carries
 //! no flag: a deadlock (1213) ended the transaction; anything else, a lock-wait time-out (1205) too, did
 //! not. A server with `innodb_rollback_on_timeout=ON` does end it: there the transaction counts as open
-//! until the next answer with a flag, and meanwhile lends its permit as any idle one. What procedures and
+//! until the next answer with a flag, and meanwhile stands aside as any idle one. What procedures and
 //! triggers do inside is not seen; the liveness rule of the gate is there for that.
 
 mod act;
@@ -70,7 +70,6 @@ pub struct After {
     pub open: bool,
     /// What ended, by the digests of its first statements; 0 where nothing is known.
     pub digest: u64,
-    pub statement: u64,
     /// It was a KILL QUERY.
     pub killed: bool,
 }
@@ -78,8 +77,6 @@ pub struct After {
 /// The statement that the server has at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtServer {
-    /// Its digest; 0 where it is not known.
-    pub digest: u64,
     /// Whether it sleeps or waits for a named lock, and so does not use the server.
     pub idles: bool,
     /// Whether it is one statement, and the server done with it when its result is written.
@@ -113,6 +110,12 @@ impl Seen {
     /// The digest of its statement; 0 where it is not known.
     pub fn digest(&self) -> u64 {
         self.statement.as_ref().map_or(0, |statement| statement.digest)
+    }
+
+    /// Whether it begins a transaction and does nothing else, so that it says nothing of that.
+    pub fn only_begins(&self) -> bool {
+        self.statement.as_ref().is_some_and(|statement| statement.acts == [Act::Begin])
+            && self.statements() == 1
     }
 
     /// Whether it touches no table, so that it needs no place where its session has none.
@@ -219,7 +222,6 @@ impl Session {
         let pending = self.pending.iter().find(|pending| pending.permit)?;
         let statement = pending.statement.as_ref();
         Some(AtServer {
-            digest: statement.map_or(0, |statement| statement.digest),
             idles: statement.is_some_and(|statement| statement.idles),
             single: statement.is_none_or(|statement| statement.single),
         })
@@ -317,12 +319,10 @@ impl Session {
         if ended.is_some() || !self.is_open() {
             (self.digest, self.statements, self.trouble) = (0, 0, None);
         }
-        let statement = pending.statement.as_ref().filter(|_| pending.permit);
         After {
             ended: ended.filter(|_| !self.administrator),
             open: self.is_open(),
             digest,
-            statement: statement.map_or(0, |statement| statement.digest),
             killed: pending.code != Code::Prepare
                 && pending.statement.as_ref().is_some_and(|statement| statement.kills.is_some()),
         }

@@ -54,7 +54,7 @@ fn after(texts: &[(&str, u16)]) -> Session {
 }
 
 fn nothing(open: bool) -> After {
-    After { ended: None, open, digest: 0, statement: 0, killed: false }
+    After { ended: None, open, digest: 0, killed: false }
 }
 
 fn prepare(session: &mut Session, text: &'static str, number: u32) {

@@ -4,8 +4,8 @@
 use super::door::Gateway;
 use super::witness::Witness;
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Caller, Census, Gate, Options, SessionId};
-use evenkeel_guard::proxy::parts::{Door, Kinds, Standing, session_of};
+use evenkeel_core::admission::{Caller, Census, Held, Keeper, Options, SessionId};
+use evenkeel_guard::proxy::parts::{Door, Standing, session_of};
 use evenkeel_guard::proxy::session::{Action, Context, Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
@@ -31,13 +31,12 @@ pub struct Harness {
     terms: Terms,
     gateway: Arc<Gateway>,
     door: Arc<dyn Door>,
-    kinds: Kinds,
     stats: Stats,
     now: Nanos,
     witness: Witness,
     /// Packets that went each way during the login.
     login_packets: [usize; 2],
-    other_runs: bool,
+    other: Option<Held>,
     /// What the sides have said and nobody wanted to hear yet.
     unheard: [Vec<u8>; 2],
     over: [bool; 2],
@@ -55,7 +54,7 @@ impl Harness {
     pub fn new(choices: u8) -> Self {
         let chosen = |bit: u8| choices & 1 << bit != 0;
         let options = Options { queue_max: chosen(2).then_some(0), named_max: 1, ..Options::default() };
-        let gateway = Arc::new(Gateway::new(Gate::new(1, options)));
+        let gateway = Arc::new(Gateway::new(Keeper::new([1; 2], options)));
         let backend = match chosen(0) {
             true => Address::Unix(PathBuf::from("/model")),
             false => Address::Tcp { host: "model".to_owned(), port: 3306 },
@@ -70,11 +69,10 @@ impl Harness {
             terms,
             door: gateway.clone(),
             gateway,
-            kinds: Kinds::default(),
             stats: Stats::default(),
             now: Nanos::ZERO,
             login_packets: [0; 2],
-            other_runs: false,
+            other: None,
             unheard: [Vec::new(), Vec::new()],
             over: [false; 2],
             closed: false,
@@ -177,16 +175,13 @@ impl Harness {
 
     /// Somebody else takes a permit, or gives it back.
     pub fn toggle_other(&mut self) {
-        let mut other = None;
-        self.gateway.reach(None, &mut |gate, _| {
-            other = Some(Caller { session: OTHER, tenant: gate.tenant("other"), server: 0, thread: 0 });
-        });
-        let Some(caller) = other else { return };
-        self.other_runs = !self.other_runs;
-        let runs = self.other_runs;
-        self.gateway.reach(None, &mut |gate, now| match runs {
-            true => gate.enter(now, caller),
-            false => gate.cancel(now, caller),
+        let other = &mut self.other;
+        self.gateway.reach(None, &mut |gate, now| {
+            let caller = Caller { session: OTHER, tenant: gate.tenant("other"), server: 0, thread: 0 };
+            match other.take() {
+                None => *other = Some(gate.enter(now, caller, 0)),
+                Some(held) => gate.leave(now, caller, held),
+            }
         });
         self.deliver();
     }
@@ -203,10 +198,12 @@ impl Harness {
             _ => 0..0,
         };
         let (mut notices, mut actions) = (Vec::new(), Vec::new());
+        let mut long_from = Nanos::ZERO;
+        self.gateway.reach(None, &mut |gate, _| long_from = gate.long_from());
         let mut cx = Context {
             terms: &self.terms,
             door: &self.door,
-            kinds: &mut self.kinds,
+            long_from,
             stats: &self.stats,
             server: 0,
             now: self.now,
@@ -326,16 +323,16 @@ impl Harness {
     fn judge(&self) {
         assert!(self.session.held() <= KEPT_MAX, "{} bytes are kept", self.session.held());
         let mut census = Census::default();
-        self.gateway.reach(None, &mut |gate, now| census = gate.brief_census(now));
+        self.gateway.reach(None, &mut |gate, _| census = gate.brief_census());
         let standing = if self.closed { None } else { self.session.standing() };
         let count = |wanted: Standing| usize::from(standing == Some(wanted));
-        let other = usize::from(self.other_runs);
-        let found = (census.running, census.lent + census.loans + census.asleep, census.waiting);
+        let other = usize::from(self.other.is_some());
+        let found = (census.running(), census.aside, census.waiting());
         // One that is closed is dropped by its owner right after, and its permit with it.
         if !self.closed {
             assert_eq!(
                 found,
-                (count(Standing::Held) + other, count(Standing::Lent), count(Standing::Waiting))
+                (count(Standing::Held) + other, count(Standing::Aside), count(Standing::Waiting))
             );
         }
         self.gateway.verdict().unwrap_or_else(|what| panic!("{what}"));
@@ -343,14 +340,14 @@ impl Harness {
 
     /// The owner drops the session: nothing of it is left at the gate.
     pub fn drop_session(mut self) {
-        if self.other_runs {
+        if self.other.is_some() {
             self.toggle_other();
         }
         drop(self.session);
         let mut census = Census::default();
         self.gateway.reach(None, &mut |gate, now| census = gate.census(now));
         let exempt: usize = census.tenants.iter().map(|tenant| tenant.exempt).sum();
-        let left = (census.running, census.lent + census.loans + census.asleep, census.waiting, exempt);
+        let left = (census.running(), census.aside, census.waiting(), exempt);
         assert_eq!(left, (0, 0, 0, 0), "{census:?}");
     }
 }

@@ -27,7 +27,7 @@ impl World {
     pub fn judge_work(slot: &Slot, command: &Command) -> Result<(), String> {
         let free = !command.is_work() || slot.connection.is_administrator();
         let standing = slot.pair.session.standing();
-        match free || matches!(standing, Some(Standing::Held | Standing::Lent)) {
+        match free || matches!(standing, Some(Standing::Held | Standing::Aside)) {
             true => Ok(()),
             false => Err(format!("{command:?} runs without a permit")),
         }
@@ -148,7 +148,7 @@ impl World {
     fn judge_permit(&self, slot: &Slot) -> Result<(), String> {
         let (broken, vanished) = (slot.far.borrow().broken, slot.far.borrow().vanished);
         let standing = if slot.is_closed() { None } else { slot.pair.session.standing() };
-        let has = matches!(standing, Some(Standing::Held | Standing::Lent));
+        let has = matches!(standing, Some(Standing::Held | Standing::Aside));
         let owes = !has && !broken && vanished.is_none() && !slot.connection.is_administrator();
         if let Some(command) = slot.connection.works_for().filter(|_| owes) {
             return Err(format!("the server still works for {command:?}, whose permit went back"));
@@ -182,16 +182,16 @@ impl World {
     /// The gate knows of as many permits as sessions have, and lets in no more than it may.
     fn judge_gate(&self) -> Result<(), String> {
         let (mut server, mut census) = (0, Census::default());
-        self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.brief_census(now)));
+        self.reach(&mut |gate, _| (server, census) = (gate.server(), gate.brief_census()));
         let present = |slot: &&Slot| !slot.is_closed() && slot.pair.session.server() == Some(server);
         let count = |wanted: Standing| {
             let has = |slot: &&Slot| slot.pair.session.standing() == Some(wanted);
             self.slots.iter().filter(present).filter(has).count()
         };
-        let found = (census.running, census.lent + census.loans + census.asleep, census.waiting);
-        let held = (count(Standing::Held), count(Standing::Lent), count(Standing::Waiting));
+        let found = (census.running(), census.aside, census.waiting());
+        let held = (count(Standing::Held), count(Standing::Aside), count(Standing::Waiting));
         if found != held {
-            return Err(format!("running, lent, waiting: the gate knows {found:?}, sessions have {held:?}"));
+            return Err(format!("running, aside, waiting: the gate knows {found:?}, sessions have {held:?}"));
         }
         self.gateway.verdict()
     }
@@ -203,14 +203,14 @@ impl World {
         self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.census(now)));
         let has = |slot: &&Slot| {
             let session = &slot.pair.session;
-            let permit = matches!(session.standing(), Some(Standing::Held | Standing::Lent));
+            let permit = matches!(session.standing(), Some(Standing::Held | Standing::Aside));
             permit && !slot.is_closed() && session.server() == Some(server)
         };
         let (unclear, sure): (Vec<&Slot>, Vec<&Slot>) =
             self.slots.iter().filter(has).partition(|slot| slot.ledger.login.is_some());
         let most = self.terms.plan.options.named_max;
         for tenant in census.tenants.iter() {
-            let (found, exempt, name) = (tenant.in_flight, tenant.exempt, &tenant.name);
+            let (found, exempt, name) = (tenant.in_flight(), tenant.exempt, &tenant.name);
             let least = sure.iter().filter(|slot| slot.connection.user() == name).count();
             if found < least || found > least + unclear.len() {
                 let unclear = unclear.len();
@@ -229,10 +229,9 @@ impl World {
     pub fn judge_rest(&self) -> Result<(), String> {
         let mut census = Census::default();
         self.reach(&mut |gate, now| census = gate.census(now));
-        let out =
-            census.running + census.lent + census.loans + census.asleep + census.waiting + census.unqueued;
+        let out = census.running() + census.aside + census.waiting();
         let left: usize =
-            census.tenants.iter().map(|tenant| tenant.in_flight + tenant.waiting + tenant.exempt).sum();
+            census.tenants.iter().map(|tenant| tenant.in_flight() + tenant.waiting + tenant.exempt).sum();
         match out + left {
             0 => Ok(()),
             _ => Err(format!("permits or exemptions are left behind: {census:?}")),

@@ -134,62 +134,57 @@ fn commands_do_not_pass_as_a_file_that_the_server_gives_up() {
     harness.drop_session();
 }
 
-#[test]
-fn a_transaction_of_short_statements_without_end_lends_its_permit_to_its_end() {
-    let mut harness = logged_in(0);
-    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    (0..18).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
-    assert_eq!(harness.standing(), Some(Standing::Held), "it has not had its second yet");
-    (0..40).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
+/// Running in each lane, and aside.
+fn places(harness: &Harness) -> ([usize; 2], usize) {
     let census = harness.census();
-    assert_eq!((harness.standing(), census.running, census.loans), (Some(Standing::Lent), 0, 1));
-    assert!(census.oldest >= Some(Nanos::from_secs(2)), "{census:?}");
-    says(&mut harness, "SELECT 2");
-    assert_eq!(harness.standing(), Some(Standing::Lent), "it does not take it back for each statement");
-    harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
-    assert_eq!((harness.standing(), harness.census().loans), (None, 0));
-    says(&mut harness, "SELECT 3");
-    assert_eq!(harness.standing(), Some(Standing::Held), "the next one begins anew");
-    harness.drop_session();
+    (census.lanes.map(|lane| lane.running), census.aside)
 }
 
 #[test]
-fn transactions_that_are_chained_without_end_lend_their_permit() {
+fn a_transaction_of_short_statements_without_end_moves_to_the_long_lane_to_its_end() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    (0..30).for_each(|_| runs(&mut harness, "COMMIT AND CHAIN", 50, IN_TRANSACTION));
-    assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
-    harness.drop_session();
-}
-
-#[test]
-fn a_lock_that_is_kept_is_no_way_to_keep_permits_one_after_the_other() {
-    let mut harness = logged_in(0);
-    runs(&mut harness, "HANDLER t OPEN", 1, AT_REST);
-    (0..12).for_each(|_| runs(&mut harness, "SELECT 1", 90, AT_REST));
-    says(&mut harness, "SELECT 1");
-    assert_eq!((harness.standing(), harness.census().loans), (Some(Standing::Lent), 1));
-    harness.drop_session();
-}
-
-#[test]
-fn statements_that_each_stand_in_line_are_never_on_loan() {
-    let mut harness = logged_in(0);
-    (0..100).for_each(|_| runs(&mut harness, "SELECT 1", 50, AT_REST));
-    assert_eq!((harness.standing(), harness.census().loans_total), (None, 0));
-    harness.drop_session();
-}
-
-#[test]
-fn a_transaction_on_loan_that_pauses_is_idle_like_any_other() {
-    let mut harness = logged_in(0);
-    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    (0..30).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
-    assert_eq!((harness.census().loans, harness.census().lent), (1, 0));
+    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
+    assert_eq!(places(&harness), ([1, 0], 0), "it is short yet");
+    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
+    assert_eq!(places(&harness), ([0, 1], 0));
     harness.waits(Nanos::from_millis(500));
-    assert_eq!((harness.census().loans, harness.census().lent), (0, 1));
-    runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION);
-    assert_eq!((harness.census().loans, harness.census().lent), (1, 0), "and goes on as it was");
+    assert_eq!(places(&harness), ([0, 0], 1), "it pauses");
+    says(&mut harness, "SELECT 2");
+    assert_eq!(places(&harness), ([0, 1], 0), "and goes on");
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
+    assert_eq!((harness.standing(), places(&harness)), (None, ([0, 0], 0)));
+    says(&mut harness, "SELECT 3");
+    assert_eq!(places(&harness), ([1, 0], 0), "the next one begins anew");
+    harness.drop_session();
+}
+
+#[test]
+fn what_was_long_once_begins_in_the_long_lane() {
+    let mut harness = logged_in(0);
+    says(&mut harness, "SELECT a FROM t ORDER BY b");
+    harness.waits(Nanos::from_millis(300));
+    assert_eq!((places(&harness), harness.census().moved_total), (([0, 1], 0), 1));
+    harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
+    says(&mut harness, "SELECT a FROM t ORDER BY b");
+    assert_eq!(places(&harness), ([0, 1], 0));
+    harness.drop_session();
+}
+
+#[test]
+fn transactions_that_are_chained_without_end_move_to_the_long_lane() {
+    let mut harness = logged_in(0);
+    runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
+    (0..10).for_each(|_| runs(&mut harness, "COMMIT AND CHAIN", 30, IN_TRANSACTION));
+    assert_eq!(places(&harness), ([0, 1], 0));
+    harness.drop_session();
+}
+
+#[test]
+fn statements_that_each_stand_in_line_stay_short() {
+    let mut harness = logged_in(0);
+    (0..100).for_each(|_| runs(&mut harness, "SELECT 1", 15, AT_REST));
+    assert_eq!((harness.standing(), harness.census().moved_total), (None, 0));
     harness.drop_session();
 }
 
@@ -197,11 +192,24 @@ fn a_transaction_on_loan_that_pauses_is_idle_like_any_other() {
 fn pauses_are_not_held_against_a_transaction() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    harness.waits(Nanos::from_millis(200));
-    assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Lent), 1));
+    harness.waits(Nanos::from_millis(300));
+    assert_eq!((harness.standing(), places(&harness)), (Some(Standing::Aside), ([0, 0], 1)));
     harness.waits(Nanos::from_secs(5));
-    (0..5).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
-    assert_eq!(harness.standing(), Some(Standing::Held));
+    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 5, IN_TRANSACTION));
+    assert_eq!(places(&harness), ([1, 0], 0));
+    harness.drop_session();
+}
+
+#[test]
+fn a_statement_that_sleeps_stands_aside_at_once_and_teaches_nothing() {
+    let mut harness = logged_in(0);
+    for _ in 0..3 {
+        says(&mut harness, "SELECT SLEEP(60)");
+        assert_eq!(places(&harness), ([0, 0], 1));
+        harness.waits(Nanos::from_secs(60));
+        harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
+    }
+    assert_eq!((harness.standing(), harness.census().moved_total), (None, 0));
     harness.drop_session();
 }
 
@@ -212,7 +220,10 @@ fn what_a_server_says_before_its_end_and_is_read_behind_it_begins_no_transaction
     // Its client does not read, so that the end of the server is seen before its answer.
     harness.happens(Event::Leaving(Side::Server));
     harness.says_packet(Side::Server, 1, &[0, 0, 0, IN_TRANSACTION, 0, 0, 0]);
-    assert_eq!((harness.standing(), harness.census().running, harness.census().unqueued), (None, 0, 0));
+    assert_eq!(
+        (harness.standing(), harness.census().running(), harness.census().unqueued_total),
+        (None, 0, 0)
+    );
     harness.drop_session();
 }
 
@@ -349,15 +360,13 @@ fn half_a_command_that_is_not_the_one_at_the_server_is_no_pause() {
     let long_data = [&[0x88, 0x13, 0, 0, 0x18][..], &[0; 1_100]].concat();
     harness.says(Side::Client, &long_data);
     harness.waits(Nanos::from_millis(500));
-    assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Held), 0));
-    harness.waits(Nanos::from_secs(1));
-    assert_eq!((harness.census().lent, harness.census().loans), (0, 1), "it has outstayed its kind");
+    assert_eq!(places(&harness), ([0, 1], 0));
     harness.drop_session();
 }
 
 #[test]
 fn a_client_that_does_not_read_is_no_pause_while_the_server_has_more_to_do() {
-    for (texts, lent) in [
+    for (texts, aside) in [
         (&["SELECT big FROM t"][..], 1),
         (&["SELECT big FROM t", "SELECT BENCHMARK(2000000000, SHA1('a'))"], 0),
         (&["SELECT big FROM t; SELECT BENCHMARK(2000000000, SHA1('a'))"], 0),
@@ -367,7 +376,7 @@ fn a_client_that_does_not_read_is_no_pause_while_the_server_has_more_to_do() {
         harness.says_packet(Side::Server, 1, b"\x01");
         harness.happens(Event::Blocked(true));
         harness.waits(Nanos::from_millis(500));
-        assert_eq!(harness.census().lent, lent, "{texts:?}");
+        assert_eq!(harness.census().aside, aside, "{texts:?}");
         harness.drop_session();
     }
 }
@@ -381,8 +390,6 @@ fn an_unread_result_is_no_pause_for_the_command_behind_it() {
     harness.happens(Event::Blocked(true));
     harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
     harness.waits(Nanos::from_millis(500));
-    assert_eq!((harness.standing(), harness.census().lent), (Some(Standing::Held), 0));
-    harness.waits(Nanos::from_secs(1));
-    assert_eq!((harness.census().lent, harness.census().loans), (0, 1), "it has outstayed its kind");
+    assert_eq!(places(&harness), ([0, 1], 0));
     harness.drop_session();
 }

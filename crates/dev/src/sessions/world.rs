@@ -9,9 +9,10 @@ use super::pipe::{Conduit, Plug};
 use super::script;
 use super::server::{Connection, Locks};
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Gate, Options, SessionId};
+use evenkeel_core::admission::{Keeper, Options, SessionId};
+use evenkeel_core::gate::Lane;
 use evenkeel_core::random::Random;
-use evenkeel_guard::proxy::parts::{Attempt, Door, Kinds, Pair};
+use evenkeel_guard::proxy::parts::{Attempt, Door, Pair};
 use evenkeel_guard::proxy::session::{Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
@@ -66,7 +67,6 @@ pub struct World {
     pub terms: Terms,
     tls: TlsSetup,
     stats: Stats,
-    kinds: Kinds,
     pub locks: Locks,
     pub slots: Vec<Slot>,
     sessions: u64,
@@ -90,7 +90,7 @@ fn options(random: &mut Random) -> Options {
         named_max: some(0.25, 0, 2).unwrap_or(most) as usize,
         // Only that bound counts here: it is known to whoever judges a wait.
         named_min: SLOTS,
-        lent_max: some(0.3, 0, 2).unwrap_or(most) as usize,
+        aside_max: some(0.3, 0, 2).unwrap_or(most) as usize,
         ..Options::default()
     }
 }
@@ -98,7 +98,8 @@ fn options(random: &mut Random) -> Options {
 impl World {
     pub fn new(mut random: Random) -> Self {
         let options = options(&mut random);
-        let gateway = Arc::new(Gateway::new(Gate::new(random.uniform(1, 4) as usize, options)));
+        let gateway =
+            Arc::new(Gateway::new(Keeper::new([(); 2].map(|()| random.uniform(1, 4) as usize), options)));
         // The guard asks for each account on a socket, and for administrators everywhere.
         let backend = match random.chance(0.5) {
             true => Address::Unix(PathBuf::from("/model")),
@@ -119,7 +120,6 @@ impl World {
             terms: Terms { plan, tls_offered: false, backend_tls: TlsMode::Disabled },
             tls: tls.unwrap_or_else(|error| unreachable!("TLS without files can be set up: {error}")),
             stats: Stats::default(),
-            kinds: Kinds::default(),
             locks: Locks::default(),
             slots: Vec::new(),
             sessions: 0,
@@ -213,7 +213,7 @@ impl World {
         self.gateway.set(now);
     }
 
-    pub fn reach(&self, act: &mut dyn FnMut(&mut Gate, Nanos)) {
+    pub fn reach(&self, act: &mut dyn FnMut(&mut Keeper, Nanos)) {
         self.gateway.reach(None, act);
     }
 
@@ -301,8 +301,8 @@ impl World {
             0 => self.reach(&mut |gate, now| {
                 gate.new_server(now);
             }),
-            1..=5 => self.reach(&mut |gate, now| gate.set_limit(now, most)),
-            6 => self.reach(&mut |gate, _| gate.set_loans_max(Some(most))),
+            1..=5 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Short, most)),
+            6..=7 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Long, most)),
             _ => return,
         }
         self.deliver(Vec::new());

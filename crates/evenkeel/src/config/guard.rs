@@ -56,7 +56,6 @@ keys! {
         control: Control = Control::default(),
         queue: Queue = Queue::default(),
         weights: BTreeMap<String, u32> = BTreeMap::new(),
-        idle: Idle = Idle::default(),
         client_tls: ClientTls = ClientTls::default(),
         backend_tls: BackendTls = BackendTls::default(),
     }
@@ -84,10 +83,8 @@ keys! {
         by: TenantBy = TenantBy::User,
         length: Option<usize> = None,
         wait: Option<Nanos> = None,
-    }
-
-    Idle in "idle." {
-        lend_after: Nanos = Nanos::from_millis(100),
+        /// Most transactions that do not use the server and have no place.
+        aside_max: usize = Options::default().aside_max,
     }
 
     ClientTls in "client_tls." {
@@ -133,7 +130,6 @@ impl GuardConfig {
             options: self.options(),
             tenants: self.queue.by,
             administrators: self.administrators.clone(),
-            lend_after: self.idle.lend_after,
             login_max: self.login_max,
             clients_max: self.clients_max,
             silence_max: self.backend_silence,
@@ -158,8 +154,9 @@ impl GuardConfig {
     }
 
     pub fn options(&self) -> Options {
-        let Queue { length, wait, .. } = self.queue;
-        Options { queue_max: length, wait_max: wait, dry_run: self.control.dry_run, ..Options::default() }
+        let Queue { length, wait, aside_max, .. } = self.queue;
+        let dry_run = self.control.dry_run;
+        Options { queue_max: length, wait_max: wait, aside_max, dry_run, ..Options::default() }
     }
 }
 
@@ -234,7 +231,7 @@ mod tests {
         let all = uncommented(EXAMPLE);
         let full = GuardConfig::parse(&all).unwrap();
         assert_eq!((full.queue.length, full.clients_max), (Some(10_000), Some(10_000)));
-        for table in ["", "[control]\n", "[queue]\n", "[idle]\n", "[client_tls]\n", "[backend_tls]\n"] {
+        for table in ["", "[control]\n", "[queue]\n", "[client_tls]\n", "[backend_tls]\n"] {
             let error = GuardConfig::parse(&format!("{SHORT}{table}zzzzzzzz = 1")).unwrap_err();
             for key in known(&error) {
                 let is_shown =

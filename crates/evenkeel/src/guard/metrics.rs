@@ -43,24 +43,20 @@ metrics! { METRICS: |s: Snapshot|
     json "decision" => s.verdict.to_string();
     json "held" => s.verdict.is_kept();
     json "reason" => s.census.reason.to_string();
-    gauge "limit" "Most transactions that may run." => s.census.limit;
+    gauge "limit" "Most transactions that may run in the short lane." => s.census.lanes[0].limit;
     gauge "proven_limit" "Last limit under which transactions completed." => s.proven;
-    gauge "running" "Transactions that run, lent ones left out." => s.census.running;
-    gauge "lent" "Idle transactions that have lent their permit." => s.census.lent;
-    gauge "lent_max" "Most that may lend." => s.census.lent_max;
-    counter "lent_refused_total" "Times this bound kept one from lending." => s.census.lent_refused;
-    gauge "loans" "Transactions whose statement runs longer than usual for its kind, permit lent." =>
-        s.census.loans;
-    gauge "asleep" "Transactions whose statement sleeps at the server, permit lent." => s.census.asleep;
-    gauge "loans_max" "Most such loans." => s.census.loans_max;
-    counter "loans_total" as "loans_total" "Such loans so far." => s.census.loans_total;
-    counter "loans_refused_total" "Times their bound kept one from lending." => s.census.loans_refused;
-    gauge "oldest_statement_seconds" "Age of the oldest such statement." =>
-        s.census.oldest.map(Nanos::as_secs_f64);
-    gauge "unqueued" "Running without a place in the queue, as they may hold locks." => s.census.unqueued;
-    gauge "by_liveness" "Running by the liveness rule." => s.census.by_liveness;
+    gauge "running" "Transactions that run in the short lane." => s.census.lanes[0].running;
+    gauge "waiting" "Sessions that wait for the short lane." => s.census.lanes[0].waiting;
+    gauge "long_limit" "Most transactions that may run in the long lane." => s.census.lanes[1].limit;
+    gauge "long_running" "Transactions that run in the long lane." => s.census.lanes[1].running;
+    gauge "long_waiting" "Sessions that wait for the long lane." => s.census.lanes[1].waiting;
+    gauge "long_from_seconds" "Time from which on a transaction is long." => s.census.long_from.as_secs_f64();
+    counter "moved_total" "Transactions that moved to the long lane while they ran." => s.census.moved_total;
+    gauge "aside" "Transactions that are idle, asleep or not read, without a place." => s.census.aside;
+    gauge "aside_max" "Most that may stand aside." => s.census.aside_max;
+    counter "aside_refused_total" "Times this bound kept one in its place." => s.census.aside_refused;
+    counter "unqueued_total" "Admitted without queueing, as they may hold locks." => s.census.unqueued_total;
     counter "liveness_total" "Admitted by the liveness rule." => s.census.liveness_total;
-    gauge "waiting" "Sessions in the queue." => s.census.waiting;
     gauge "dry_run" "1 where nothing is held back." => s.dry_run;
     counter "would_have_queued_total" "Let through by the dry run." => s.census.would_have_queued;
     gauge "response_p99_seconds" "Recent response time at the server, p99." =>
@@ -75,8 +71,8 @@ metrics! { METRICS: |s: Snapshot|
     json "completions" => s.totals.completions;
     json "rolled_back" => s.totals.rolled_back;
     json "overloads" => s.totals.overloads;
-    counter "on_loan_total" "Successful transactions that were on loan at the server." => s.totals.on_loan;
-    counter "work_total" "The successful that were not on loan, weighted by cost." => s.totals.work;
+    counter "long_total" "The successful of these that ended in the long lane or aside." => s.totals.long;
+    counter "work_total" "The other successful ones, weighted by cost." => s.totals.work;
     counter "rejected_total" "Sessions refused." => s.totals.rejected;
     counter "response_seconds_total" "Response time at the server of the successful." => s.totals.response_s;
     counter "sensing_seconds_total" "Time that reading the sensors took." => s.totals.sensing_s;
@@ -120,7 +116,7 @@ metrics! { TENANTS: |t: TenantCensus|
     gauge "tenant_waiting" "Sessions in the queue." => t.waiting;
     gauge "tenant_longest_waiting_seconds" "How long the first has waited." =>
         t.longest_waiting.as_secs_f64();
-    gauge "tenant_in_flight" "Admitted and not ended, lent ones included." => t.in_flight;
+    gauge "tenant_in_flight" "Admitted and not ended, those aside included." => t.in_flight();
     gauge "tenant_exempt" "Sessions that pass the queue for named locks." => t.exempt;
     counter "tenant_exempt_refused_total" "Times the bound on these kept one queueing." => t.exempt_refused;
     counter "tenant_admitted_total" "Admissions." => t.admitted;
@@ -160,21 +156,23 @@ mod tests {
         for line in [
             "evenkeel_guard_limit 4",
             "evenkeel_guard_running 4",
-            "evenkeel_guard_waiting 2",
-            "evenkeel_guard_loans 1",
-            "evenkeel_guard_loans_max 4",
-            "evenkeel_guard_loans_total 1",
-            "evenkeel_guard_loans_refused_total 0",
-            "evenkeel_guard_oldest_statement_seconds 0.5",
+            "evenkeel_guard_waiting 1",
+            "evenkeel_guard_long_limit 2",
+            "evenkeel_guard_long_running 1",
+            "evenkeel_guard_long_waiting 0",
+            "evenkeel_guard_long_from_seconds 0.2",
+            "evenkeel_guard_moved_total 1",
+            "evenkeel_guard_aside 1",
+            "evenkeel_guard_aside_max 64",
             "evenkeel_guard_tenant_exempt{tenant=\"sh\\\"op\"} 1",
             "evenkeel_guard_connections 7",
             "evenkeel_guard_backend_up 1",
             "evenkeel_guard_transactions_total{outcome=\"success\"} 10",
             "evenkeel_guard_controller_info{name=\"fixed\"} 1",
             "evenkeel_guard_signal{name=\"cpu_per_commit\"} 0.002",
-            "evenkeel_guard_tenant_waiting{tenant=\"sh\\\"op\"} 2",
-            "evenkeel_guard_wait_seconds_bucket{tenant=\"sh\\\"op\",le=\"+Inf\"} 15",
-            "evenkeel_guard_wait_seconds_count{tenant=\"sh\\\"op\"} 15",
+            "evenkeel_guard_tenant_waiting{tenant=\"sh\\\"op\"} 1",
+            "evenkeel_guard_wait_seconds_bucket{tenant=\"sh\\\"op\",le=\"+Inf\"} 16",
+            "evenkeel_guard_wait_seconds_count{tenant=\"sh\\\"op\"} 16",
         ] {
             assert!(text.lines().any(|known| known == line), "{line} is missing in\n{text}");
         }

@@ -11,7 +11,7 @@ pub mod top;
 #[cfg(test)]
 pub mod fixture {
     use evenkeel_core::Nanos;
-    use evenkeel_core::admission::{Caller, Gate, Loan, Options, Outcome, SessionId};
+    use evenkeel_core::admission::{Admission, Caller, Ended, Keeper, Options, Outcome, SessionId};
     use evenkeel_core::control::{Baseline, Verdict};
     use evenkeel_core::control::{Decision, Reason, Response, Sample};
     use evenkeel_guard::control::Available;
@@ -42,23 +42,30 @@ pub mod fixture {
 
     /// A snapshot of a busy guard.
     pub fn snapshot() -> Snapshot {
-        let mut gate = Gate::new(4, Options::default());
-        let tenant = gate.tenant("sh\"op");
+        let mut keeper = Keeper::new([4, 2], Options::default());
+        let tenant = keeper.tenant("sh\"op");
         let by = |session| Caller { session: SessionId(session), tenant, server: 0, thread: 0 };
+        let ask = |keeper: &mut Keeper, at: u64, session: u64| {
+            let asked = keeper.ask(Nanos::from_millis(at), by(session), session);
+            if let Admission::Admitted(held) = asked { Some(held) } else { None }
+        };
         for session in 0..10 {
-            gate.ask(Nanos::ZERO, by(session));
-            gate.release(Nanos::from_millis(4), SessionId(session), Outcome::Success, 1.0);
+            let (end, busy) = (Nanos::from_millis(4), Nanos::from_millis(4));
+            let mut held = ask(&mut keeper, 0, session).expect("there is room");
+            let ended = Ended { outcome: Outcome::Success, digest: 7, busy };
+            keeper.ended(end, by(session), &mut held, ended);
+            keeper.leave(end, by(session), held);
         }
-        for session in 0..7 {
-            gate.ask(Nanos::from_millis(500), by(session));
-        }
-        gate.lend(Nanos::from_millis(600), by(0), Loan::AtServer { since: Nanos::from_millis(500) });
-        gate.exempt(by(9));
+        let mut held: Vec<_> = (0..7).filter_map(|session| ask(&mut keeper, 500, session)).collect();
+        let now = Nanos::from_millis(600);
+        keeper.move_to_long(now, by(0), &mut held[0], Nanos::from_secs(1));
+        keeper.step_aside(now, by(1), &mut held[1]);
+        keeper.exempt(by(9));
         let interval_totals =
             Totals { ticks: 10, completions: 10, work: 10.0, response_s: 0.04, ..Totals::default() };
         Snapshot {
             at: Nanos::from_secs(1),
-            census: gate.census(Nanos::from_secs(1)),
+            census: keeper.census(Nanos::from_secs(1)),
             sample: sample(),
             verdict: verdict(),
             proven: 4,

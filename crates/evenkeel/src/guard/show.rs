@@ -111,21 +111,20 @@ pub struct Status {
     pub trouble: Option<String>,
     pub limit: usize,
     pub running: usize,
-    /// Idle ones that lent their permit.
-    pub lent: usize,
-    /// Transactions that lent their permit while a statement of theirs is at the server.
-    pub loans: usize,
-    /// The same for statements that sleep.
-    pub asleep: usize,
-    pub loans_max: usize,
-    pub loans_total: u64,
-    /// Times their bound kept one from lending.
-    pub loans_refused: u64,
-    /// Age of the oldest such statement in seconds.
-    pub oldest_statement_s: Option<f64>,
-    pub unqueued: usize,
-    pub by_liveness: usize,
     pub waiting: usize,
+    pub long_limit: usize,
+    pub long_running: usize,
+    pub long_waiting: usize,
+    /// Seconds from which on a transaction is long.
+    pub long_from_s: f64,
+    /// How many moved to the long lane while they ran.
+    pub moved: u64,
+    pub aside: usize,
+    pub aside_max: usize,
+    /// Times this bound kept one in its place.
+    pub aside_refused: u64,
+    pub unqueued: u64,
+    pub liveness: u64,
     pub reason: String,
     pub completions: u64,
     /// Seconds of response time of these.
@@ -193,7 +192,7 @@ mod tests {
         let act = Act { name: "guarded, 256 clients".into(), settle: 0, samples: vec![guarded] };
         assert_eq!(
             act.line(7),
-            "   7 s  guarded, 256 clients     600/s   0.01 deadlocks per commit  limit 4  running 4  waiting 2: \
+            "   7 s  guarded, 256 clients     600/s   0.01 deadlocks per commit  limit 4  running 4  waiting 1: \
          limit 4, because it is fixed"
         );
     }

@@ -60,11 +60,22 @@ impl History {
             format!("throughput  {throughput:>8}  {:>10}  {}", "", spark(&self.throughput, room)),
             format!("waiting     {:>8}  {:>10}  {}", status.waiting, "", spark(&self.waiting, room)),
             format!("            {}", status.reason),
+            format!("short lane  {:>8}  of {}, {} wait", status.running, status.limit, status.waiting),
             format!(
-                "running     {:>8}  lent {}, unqueued {}, by liveness {}",
-                status.running, status.lent, status.unqueued, status.by_liveness
+                "long lane   {:>8}  of {}, {} wait; long from {} on",
+                status.long_running,
+                status.long_limit,
+                status.long_waiting,
+                seconds(status.long_from_s)
             ),
-            loans(status),
+            format!(
+                "aside       {:>8}  of {} at most, refused {} times",
+                status.aside, status.aside_max, status.aside_refused
+            ),
+            format!(
+                "so far      {:>8}  moved to the long lane, {} unqueued, {} by liveness",
+                status.moved, status.unqueued, status.liveness
+            ),
             format!("response    {response:>8}  p99 {p99}"),
             format!(
                 "ended badly {:>8}  rolled back {}, overload {}, refused {}",
@@ -76,16 +87,6 @@ impl History {
             format!("sensing     {:>7.2} % of one CPU at most", status.sensing_share * 100.0),
         ]
     }
-}
-
-/// Statements that are at the server without a permit.
-fn loans(status: &Status) -> String {
-    let oldest =
-        status.oldest_statement_s.map_or(String::new(), |age| format!(", the oldest for {}", seconds(age)));
-    format!(
-        "on loan     {:>8}  of {} at most, {} asleep{oldest}; {} so far, refused {} times",
-        status.loans, status.loans_max, status.asleep, status.loans_total, status.loans_refused
-    )
 }
 
 fn signal(signal: &Signal) -> Option<String> {
@@ -144,7 +145,10 @@ mod tests {
         let drawn = history.draw(FRAME);
         for text in [
             "limit 4, because it is fixed",
-            "on loan            1  of 4 at most, 0 asleep, the oldest for 500.0 ms; 1 so far, refused 0 times",
+            "short lane         4  of 4, 1 wait",
+            "long lane          1  of 2, 0 wait; long from 200.0 ms on",
+            "aside              1  of 64 at most, refused 0 times",
+            "so far             1  moved to the long lane, 0 unqueued, 0 by liveness",
             "200/s",
             "4.0 ms",
             "not available: cycles_per_commit",

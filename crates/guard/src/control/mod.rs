@@ -2,14 +2,12 @@
 //!
 //! Some ten times a second the gate's figures and the sensors make a sample, the controller decides, and
 //! the gate gets its limit. `check` leaves out figures that make no sense, `supervised` keeps the last proven limit
-//! where the controller fails. `loans` decides how many may lend their permits beside that.
+//! where the controller fails.
 
-mod loans;
 mod process;
 mod sensors;
 mod tick;
 
-pub use loans::Loans;
 pub use process::{LatestStatus, ServerAddress, ServerStatus, find};
 pub use sensors::{Available, Sensors};
 pub use tick::{Entry, Loop, Order, Reach, Recorder, Settings};

@@ -1,13 +1,12 @@
 //! The loop of the controller: one owner of its state, which takes orders and ticks.
 
-use super::loans::Loans;
 use super::sensors::{Available, Sensors};
-
 use crate::event::{Event, Listener};
 use crate::snapshot::{Snapshot, Totals};
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Census, Gate, Interval, Options, TenantCensus};
+use evenkeel_core::admission::{Census, Interval, Keeper, Options, TenantCensus};
 use evenkeel_core::control::{Baseline, Controller, Fault, Sample, SupervisedController, Verdict};
+use evenkeel_core::gate::{Lane, Long, LongSample};
 use evenkeel_os::Latest;
 use evenkeel_os::clock::Clock;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 /// Access to a gate that threads share. Whoever implements it passes on the notices that a call brings about.
 pub trait Reach: Send + Sync {
-    fn reach(&self, act: &mut dyn FnMut(&mut Gate));
+    fn reach(&self, act: &mut dyn FnMut(&mut Keeper));
 }
 
 /// Tenants are counted no more often than this.
@@ -55,7 +54,7 @@ pub struct Loop {
     baseline: Baseline,
     totals: Totals,
     limit: u32,
-    loans: Loans,
+    long: Long,
     fault: Option<Fault>,
     available: Option<Available>,
     liveness: u64,
@@ -87,7 +86,7 @@ impl Loop {
             baseline: Baseline::default(),
             totals: Totals::default(),
             limit,
-            loans: Loans::default(),
+            long: Long::new(cpus(), settings.max_limit),
             fault: None,
             available: None,
             liveness: 0,
@@ -121,6 +120,7 @@ impl Loop {
     fn set(&mut self, settings: Settings, controller: Option<Box<dyn Controller>>) {
         self.settings = settings;
         self.controller.set_max_limit(settings.max_limit);
+        self.long = Long::new(self.long.limit(), settings.max_limit);
         if let Some(controller) = controller {
             self.controller.replace(controller, settings.max_limit);
         }
@@ -137,8 +137,10 @@ impl Loop {
         let now = self.clock.now();
         let options = self.settings.options;
         self.limit = limit;
+        let long = self.long.limit() as usize;
         self.gate.reach(&mut |gate| {
-            gate.set_limit(now, limit as usize);
+            gate.set_limit(now, Lane::Short, limit as usize);
+            gate.set_limit(now, Lane::Long, long);
             gate.set_options(now, options);
         });
     }
@@ -151,12 +153,11 @@ impl Loop {
         self.totals.sensing_s += reading.now().as_secs_f64();
         let mut sample = Sample { signals, ..interval.sample(self.limit) };
         let verdict = self.controller.tick(&mut sample);
-        let loans = self.loans.update(now, &interval, &census, &sample.signals);
         self.totals.add(&interval);
         self.totals.kept += u64::from(verdict.is_kept());
         self.baseline.learn(&sample);
         self.notify(&verdict, &census);
-        self.enforce(now, verdict, loans);
+        self.enforce(now, verdict, &sample, &census);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
         self.show(now, census, entry);
@@ -167,7 +168,7 @@ impl Loop {
         let mut seen = None;
         self.gate.reach(&mut |gate| {
             gate.tick(now);
-            let census = if whole { gate.census(now) } else { gate.brief_census(now) };
+            let census = if whole { gate.census(now) } else { gate.brief_census() };
             seen = Some((gate.take_interval(now), census));
         });
         let (interval, mut census) = seen.unwrap_or_default();
@@ -179,14 +180,21 @@ impl Loop {
         (interval, census)
     }
 
-    fn enforce(&mut self, now: Nanos, verdict: Verdict, loans: Option<usize>) {
-        self.gate.reach(&mut |gate| gate.set_loans_max(loans));
+    fn enforce(&mut self, now: Nanos, verdict: Verdict, sample: &Sample, census: &Census) {
+        let [_, lane] = census.lanes;
+        let full = (lane.waiting > 0 || lane.running >= lane.limit) && !self.settings.options.dry_run;
+        let seconds = (sample.end - sample.start).as_secs_f64();
+        let long = self.long.update(&LongSample { seconds, short_work: sample.work, full });
+        self.gate.reach(&mut |gate| {
+            gate.set_cpu(sample.signals.user_cpu_share);
+            gate.set_limit(now, Lane::Short, verdict.limit as usize);
+            gate.set_limit(now, Lane::Long, long as usize);
+        });
         if verdict.limit != self.limit {
             let dry_run = self.settings.options.dry_run;
             self.listener.notify(&Event::Limit { from: self.limit, verdict, dry_run });
             self.limit = verdict.limit;
             self.totals.changes += 1;
-            self.gate.reach(&mut |gate| gate.set_limit(now, verdict.limit as usize));
         }
     }
 
@@ -206,7 +214,7 @@ impl Loop {
         if census.liveness_total > self.liveness {
             let admitted = census.liveness_total - self.liveness;
             self.liveness = census.liveness_total;
-            let after = census.liveness_after;
+            let after = self.settings.options.liveness_min;
             self.listener.notify(&Event::Liveness { admitted, after });
         }
     }
@@ -225,6 +233,11 @@ impl Loop {
             totals: self.totals,
         });
     }
+}
+
+/// The long lane begins with a place for each of this machine's CPUs.
+fn cpus() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32)
 }
 
 #[cfg(test)]

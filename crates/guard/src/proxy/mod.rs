@@ -21,7 +21,6 @@ pub mod parts {
     pub use super::account::{QUESTION, is_bound_to_host, names_socket_plugin, user_of};
     pub use super::link::Transport;
     pub use super::pair::{Attempt, Desk, Flow, Pair};
-    pub use super::plan::Kinds;
     pub use super::seat::{Door, Standing};
     pub use super::shared::session_of;
 }
@@ -29,7 +28,7 @@ pub mod parts {
 use crate::control::Reach;
 pub use arrivals::{Count, Stats};
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Census, Gate};
+use evenkeel_core::admission::{Census, Keeper};
 pub use evenkeel_os::address::{Address, NoAddress};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::tls::TlsSetup;
@@ -91,7 +90,7 @@ impl Handle {
 }
 
 impl Reach for Handle {
-    fn reach(&self, act: &mut dyn FnMut(&mut Gate)) {
+    fn reach(&self, act: &mut dyn FnMut(&mut Keeper)) {
         self.0.with_gate(None, &mut Vec::new(), |gate| act(gate));
     }
 }
@@ -121,7 +120,7 @@ impl Guard {
         };
         let listeners = Arc::new(plan.listen.iter().map(listen).collect::<Result<Vec<_>, _>>()?);
         let threads = plan.threads.clamp(1, THREADS_MAX);
-        let gate = Gate::new(plan.limit, plan.options);
+        let gate = Keeper::new([plan.limit; 2], plan.options);
         let address = plan.backend.clone();
         let shared = Arc::new(Shared::new(plan, backend, tls, gate, threads).map_err(GuardError::Thread)?);
         follow(&shared, &address).map_err(GuardError::Thread)?;
@@ -156,7 +155,7 @@ impl Guard {
     }
 
     /// Does something with the gate: limits, weights, figures. What follows for sessions is done.
-    pub fn with_gate<T>(&self, act: impl FnOnce(&mut Gate, Nanos) -> T) -> T {
+    pub fn with_gate<T>(&self, act: impl FnOnce(&mut Keeper, Nanos) -> T) -> T {
         let now = self.now();
         self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now))
     }

@@ -5,15 +5,16 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{
-    Admission, Caller, Ended, Gate, Loan, Notice, Rejection, SessionId, TenantId,
+    Admission, Caller, Ended, Held, Keeper, Notice, Rejection, SessionId, TenantId,
 };
+use evenkeel_core::gate::{Lane, Stand};
 use std::sync::Arc;
 
-/// The way to the gate. Whoever goes it delivers what follows for other sessions.
+/// The way to the keeper. Whoever goes it delivers what follows for other sessions.
 pub trait Door: Send + Sync {
-    /// Calls `act` once with the gate and the time. Notices for sessions of the caller's own thread go to `own`
+    /// Calls `act` once with the keeper of the gate and the time. Notices for sessions of the caller's own thread go to `own`
     /// where it is given; all others find their way by themselves.
-    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Gate, Nanos));
+    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Keeper, Nanos));
 }
 
 /// A session's place at the gate, from its login on.
@@ -30,13 +31,13 @@ pub struct Seat {
 struct Claim {
     door: Arc<dyn Door>,
     caller: Caller,
-    give_back: fn(&mut Gate, Nanos, Caller),
+    give_back: fn(&mut Keeper, Nanos, Caller),
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
         let (caller, give_back) = (self.caller, self.give_back);
-        self.door.reach(None, &mut |gate, now| give_back(gate, now, caller));
+        self.door.reach(None, &mut |keeper, now| give_back(keeper, now, caller));
     }
 }
 
@@ -46,9 +47,16 @@ pub enum Standing {
     Waiting,
     /// Its transaction runs.
     Held,
-    /// Its transaction is open, and another runs in its place.
-    Lent,
+    /// Its transaction is open, and does not use the server.
+    Aside,
     /// It was given back.
+    Over,
+}
+
+enum State {
+    /// With the digest of what wants to run.
+    Waiting(Stand, u64),
+    Held(Held),
     Over,
 }
 
@@ -56,14 +64,18 @@ pub enum Standing {
 pub struct Permit {
     door: Arc<dyn Door>,
     caller: Caller,
-    standing: Standing,
+    state: State,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if self.standing != Standing::Over {
-            let caller = self.caller;
-            self.door.reach(None, &mut |gate, now| gate.cancel(now, caller));
+        let caller = self.caller;
+        match std::mem::replace(&mut self.state, State::Over) {
+            State::Waiting(stand, _) => {
+                self.door.reach(None, &mut |keeper, now| keeper.cancel(now, caller, stand));
+            }
+            State::Held(held) => self.door.reach(None, &mut |keeper, now| keeper.leave(now, caller, held)),
+            State::Over => {}
         }
     }
 }
@@ -102,36 +114,39 @@ impl Seat {
         self.caller.server = server;
     }
 
-    fn claim(&self, give_back: fn(&mut Gate, Nanos, Caller)) -> Claim {
+    fn claim(&self, give_back: fn(&mut Keeper, Nanos, Caller)) -> Claim {
         Claim { door: Arc::clone(&self.door), caller: self.caller, give_back }
     }
 
-    fn permit(&self, standing: Standing) -> Permit {
-        Permit { door: Arc::clone(&self.door), caller: self.caller, standing }
+    fn permit(&self, state: State) -> Permit {
+        Permit { door: Arc::clone(&self.door), caller: self.caller, state }
     }
 
-    pub fn ask(&self, own: &mut Vec<Notice>) -> Asked {
-        let (caller, mut said) = (self.caller, Admission::Queued);
-        self.door.reach(Some(own), &mut |gate, now| said = gate.ask(now, caller));
+    /// Asks for a permit for a transaction whose first statement has this digest.
+    pub fn ask(&self, digest: u64, own: &mut Vec<Notice>) -> Asked {
+        let (caller, mut said) = (self.caller, None);
+        self.door.reach(Some(own), &mut |keeper, now| said = Some(keeper.ask(now, caller, digest)));
         match said {
-            Admission::Admitted => Asked::Permit(self.permit(Standing::Held)),
-            Admission::Queued => Asked::Permit(self.permit(Standing::Waiting)),
-            Admission::Rejected(rejection) => Asked::Rejected(rejection),
+            Some(Admission::Admitted(held)) => Asked::Permit(self.permit(State::Held(held))),
+            Some(Admission::Queued(stand)) => Asked::Permit(self.permit(State::Waiting(stand, digest))),
+            Some(Admission::Rejected(rejection)) => Asked::Rejected(rejection),
+            // A door that nobody goes through.
+            None => Asked::Permit(self.permit(State::Over)),
         }
     }
 
-    pub fn enter(&self, own: &mut Vec<Notice>) -> Permit {
-        let caller = self.caller;
-        self.door.reach(Some(own), &mut |gate, now| gate.enter(now, caller));
-        self.permit(Standing::Held)
+    pub fn enter(&self, digest: u64, own: &mut Vec<Notice>) -> Permit {
+        let (caller, mut state) = (self.caller, State::Over);
+        self.door.reach(Some(own), &mut |keeper, now| state = State::Held(keeper.enter(now, caller, digest)));
+        self.permit(state)
     }
 
     /// Whether the session may pass the queue because of a named lock; as many may as the tenant's bound says.
     pub fn is_exempt(&mut self, own: &mut Vec<Notice>) -> bool {
         if self.exemption.is_none() {
             let (caller, mut granted) = (self.caller, false);
-            self.door.reach(Some(own), &mut |gate, _| granted = gate.exempt(caller));
-            self.exemption = granted.then(|| self.claim(|gate, _, caller| gate.unexempt(caller)));
+            self.door.reach(Some(own), &mut |keeper, _| granted = keeper.exempt(caller));
+            self.exemption = granted.then(|| self.claim(|keeper, _, caller| keeper.unexempt(caller)));
         }
         self.exemption.is_some()
     }
@@ -139,8 +154,8 @@ impl Seat {
     /// A KILL QUERY of its own goes to the server: who waits with that thread does not begin before it is answered.
     pub fn begin_kill(&mut self, thread: u32, own: &mut Vec<Notice>) {
         let caller = self.caller;
-        self.door.reach(Some(own), &mut |gate, now| gate.begin_kill(now, caller, thread));
-        self.kill = Some(self.claim(|gate, now, caller| gate.end_kill(now, caller, false)));
+        self.door.reach(Some(own), &mut |keeper, now| keeper.begin_kill(now, caller, thread));
+        self.kill = Some(self.claim(|keeper, now, caller| keeper.end_kill(now, caller, false)));
     }
 
     /// Whether a KILL QUERY of its own waits for its answer.
@@ -152,7 +167,7 @@ impl Seat {
     pub fn has_killed(&mut self, own: &mut Vec<Notice>) {
         if let Some(kill) = &self.kill {
             let caller = kill.caller;
-            self.door.reach(Some(own), &mut |gate, now| gate.end_kill(now, caller, true));
+            self.door.reach(Some(own), &mut |keeper, now| keeper.end_kill(now, caller, true));
         }
         self.kill = None;
     }
@@ -169,83 +184,77 @@ impl Seat {
 }
 
 impl Permit {
-    /// Whether its transaction runs, waits, or has lent the permit.
+    /// Whether its transaction runs, waits, or stands aside.
     pub fn standing(&self) -> Standing {
-        self.standing
+        match &self.state {
+            State::Waiting(..) => Standing::Waiting,
+            State::Held(held) if held.place.aside => Standing::Aside,
+            State::Held(_) => Standing::Held,
+            State::Over => Standing::Over,
+        }
     }
 
     /// The gate has let it out of the queue. False where it did not wait.
-    pub fn admitted(&mut self) -> bool {
-        let waited = self.standing == Standing::Waiting;
-        if waited {
-            self.standing = Standing::Held;
-        }
-        waited
+    pub fn admitted(&mut self, now: Nanos) -> bool {
+        let State::Waiting(stand, digest) = self.state else { return false };
+        self.state = State::Held(Held::new(stand.lane, digest, now));
+        true
     }
 
     /// The gate has taken its place in the queue away. False where it did not wait.
-    pub fn rejected(&mut self) -> bool {
-        let waited = self.standing == Standing::Waiting;
+    pub fn rejected(&mut self, own: &mut Vec<Notice>) -> bool {
+        let (session, waited) = (self.caller.session, self.standing() == Standing::Waiting);
         if waited {
-            self.standing = Standing::Over;
+            self.door.reach(Some(own), &mut |keeper, _| keeper.heard(session));
+            self.state = State::Over;
         }
         waited
     }
 
-    /// Its session is not using the server: another may run. False where too many have lent already.
-    pub fn lend(&mut self, loan: Loan, own: &mut Vec<Notice>) -> bool {
-        let (caller, mut lent) = (self.caller, false);
-        self.door.reach(Some(own), &mut |gate, now| lent = gate.lend(now, caller, loan));
-        if lent {
-            self.standing = Standing::Lent;
+    /// Does something with the place of a transaction that runs.
+    fn act(&mut self, own: &mut Vec<Notice>, mut act: impl FnMut(&mut Keeper, Nanos, Caller, &mut Held)) {
+        if let State::Held(held) = &mut self.state {
+            let caller = self.caller;
+            self.door.reach(Some(own), &mut |keeper, now| act(keeper, now, caller, held));
         }
-        lent
+    }
+
+    /// Its session does not use the server: another may run. False where too many stand aside already.
+    pub fn step_aside(&mut self, own: &mut Vec<Notice>) -> bool {
+        self.act(own, |keeper, now, caller, held| {
+            keeper.step_aside(now, caller, held);
+        });
+        self.standing() == Standing::Aside
     }
 
     /// Its session goes on, if need be above the limit.
-    pub fn resume(&mut self, own: &mut Vec<Notice>) {
-        if self.standing == Standing::Lent {
-            let caller = self.caller;
-            self.door.reach(Some(own), &mut |gate, now| gate.resume(now, caller));
-            self.standing = Standing::Held;
+    pub fn step_back(&mut self, own: &mut Vec<Notice>) {
+        if self.standing() == Standing::Aside {
+            self.act(own, |keeper, now, caller, held| keeper.step_back(now, caller, held));
+        }
+    }
+
+    /// It has been at the server for so long, and runs in the long lane from now on.
+    pub fn move_to_long(&mut self, busy: Nanos, own: &mut Vec<Notice>) {
+        if matches!(&self.state, State::Held(held) if held.place.lane == Lane::Short) {
+            self.act(own, |keeper, now, caller, held| keeper.move_to_long(now, caller, held, busy));
         }
     }
 
     /// What an answer has changed: a transaction `ended`, and the permit goes on with the next one where it is `open`.
     pub fn settle(mut self, ended: Option<Ended>, open: bool, own: &mut Vec<Notice>) -> Option<Self> {
-        let caller = self.caller;
-        self.door.reach(Some(own), &mut |gate, now| gate.settle(now, caller, ended, open));
+        self.act(own, |keeper, now, caller, held| {
+            if let Some(ended) = ended {
+                keeper.ended(now, caller, held, ended);
+            }
+            if !open {
+                keeper.leave(now, caller, *held);
+            }
+        });
         if open {
             return Some(self);
         }
-        self.standing = Standing::Over;
+        self.state = State::Over;
         None
-    }
-}
-
-/// For how long a session has had permits since it stood in line for one: also one after the other, where it holds what
-/// lets it pass the queue. The time of loans does not count, in which others ran.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tenure {
-    before: Nanos,
-    since: Option<Nanos>,
-}
-
-impl Tenure {
-    /// The session has a permit.
-    pub fn goes_on(&mut self, now: Nanos) {
-        self.since.get_or_insert(now);
-    }
-
-    /// It has none, or has lent it.
-    pub fn pauses(&mut self, now: Nanos) {
-        if let Some(since) = self.since.take() {
-            self.before += now - since;
-        }
-    }
-
-    /// How long that is by now.
-    pub fn length(&self, now: Nanos) -> Nanos {
-        self.before + self.since.map_or(Nanos::ZERO, |since| now - since)
     }
 }

@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::seat::Door;
 use super::session::Terms;
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Gate, Notice, SessionId};
+use evenkeel_core::admission::{Keeper, Notice, SessionId};
 use evenkeel_os::clock::Clock;
 use evenkeel_os::tls::TlsSetup;
 use evenkeel_os::{Endpoint, Socket, Wake};
@@ -35,7 +35,7 @@ pub struct Shared {
     present: Mutex<Option<Arc<str>>>,
     server: AtomicU32,
     heard: AtomicU64,
-    gate: Mutex<Gate>,
+    gate: Mutex<Keeper>,
     mailboxes: Vec<Mailbox>,
 }
 
@@ -55,7 +55,7 @@ impl Shared {
         plan: Plan,
         backend: Vec<Endpoint>,
         tls: TlsSetup,
-        gate: Gate,
+        gate: Keeper,
         threads: usize,
     ) -> std::io::Result<Self> {
         let mailbox = |_| Ok(Mailbox { notices: Mutex::default(), wake: Wake::new()? });
@@ -160,7 +160,7 @@ impl Shared {
         &self,
         own: Option<usize>,
         local: &mut Vec<Notice>,
-        act: impl FnOnce(&mut Gate) -> T,
+        act: impl FnOnce(&mut Keeper) -> T,
     ) -> T {
         let mut gate = lock(&self.gate);
         let result = act(&mut gate);
@@ -228,7 +228,7 @@ impl ThreadDoor {
 }
 
 impl Door for ThreadDoor {
-    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Gate, Nanos)) {
+    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Keeper, Nanos)) {
         match own {
             Some(own) => {
                 let now = Nanos(self.now.load(Ordering::Relaxed));
@@ -287,7 +287,7 @@ mod tests {
         let plan = Plan::new(address.clone(), address);
         let tls =
             TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost").expect("no files");
-        let gate = Gate::new(1, plan.options);
+        let gate = Keeper::new([1; 2], plan.options);
         let shared = Shared::new(plan, endpoints(ports), tls, gate, 1).expect("a mailbox");
         Shared { clock: Clock::by_hand(), ..shared }
     }

@@ -3,7 +3,6 @@
 mod clients;
 
 use super::pair::{Desk, Flow, Pair};
-use super::plan::Kinds;
 use super::seat::{Door, Standing};
 use super::session::{Action, Context, Event, Side};
 use super::shared::{PLACES_MAX, Shared, ThreadDoor, place_of, session_of};
@@ -17,11 +16,11 @@ use std::sync::atomic::Ordering;
 
 const BUFFER: usize = 64 << 10;
 /// Time between two looks at what time alone brings about.
-const TICK: Nanos = Nanos::from_millis(50);
+const TICK: Nanos = Nanos::from_millis(20);
 /// Ticks between two looks at whether the servers' machines are there.
-const SERVERS_EVERY: u32 = 20;
+const SERVERS_EVERY: u32 = 50;
 /// Ticks between two looks at a session in the queue; a part of them has its turn in each tick.
-const QUEUED_EVERY: u32 = 5;
+const QUEUED_EVERY: u32 = 12;
 
 /// Tokens of the mailbox and the timer; listeners are numbered down from the one below them. Sessions have small ones.
 const WAKE: u64 = u64::MAX;
@@ -57,7 +56,8 @@ pub struct Worker {
     turns: u32,
     notices: Vec<Notice>,
     actions: Vec<Action>,
-    kinds: Kinds,
+    /// From when on a transaction is long.
+    long_from: Nanos,
     /// The way to the gate, as this thread and as its sessions know it.
     way: Arc<ThreadDoor>,
     door: Arc<dyn Door>,
@@ -86,7 +86,7 @@ impl Worker {
             turns: 0,
             notices: Vec::new(),
             actions: Vec::new(),
-            kinds: Kinds::default(),
+            long_from: Nanos::MAX,
             buffer: vec![0; BUFFER].into_boxed_slice(),
         };
         worker.listen(true)?;
@@ -165,7 +165,7 @@ impl Worker {
         let cx = Context {
             terms: &self.shared.terms,
             door: &self.door,
-            kinds: &mut self.kinds,
+            long_from: self.long_from,
             stats: &self.shared.stats,
             server: self.shared.server(),
             now,
@@ -226,10 +226,14 @@ impl Worker {
         self.poller.rearm();
         let now = self.shared.clock.now();
         let stops = self.shared.stop.load(Ordering::Relaxed);
-        if self.thread == 0 {
-            self.way.set_now(now);
-            self.way.reach(Some(&mut self.notices), &mut |gate, now| gate.tick(now));
-        }
+        self.way.set_now(now);
+        let (first, long_from) = (self.thread == 0, &mut self.long_from);
+        self.way.reach(Some(&mut self.notices), &mut |keeper, now| {
+            if first {
+                keeper.tick(now);
+            }
+            *long_from = keeper.long_from();
+        });
         for place in 0..self.slots.len() {
             if self.slots[place].watched || self.is_queued_ones_turn(place) {
                 self.look(place, now);

@@ -2,6 +2,7 @@
 
 use super::super::pipe::{Conduit, Plug};
 use super::World;
+use evenkeel_core::Nanos;
 use evenkeel_core::admission::Notice;
 use evenkeel_guard::proxy::parts::{Attempt, Desk, Flow, Pair, session_of};
 use evenkeel_guard::proxy::session::{Context, Event, Session, Side};
@@ -45,8 +46,8 @@ impl World {
         notices: &mut Vec<Notice>,
         act: impl FnOnce(&mut Pair<Plug>, &mut Desk<'_>) -> Flow,
     ) {
-        let mut present = 0;
-        self.reach(&mut |gate, _| present = gate.server());
+        let (mut present, mut long_from) = (0, Nanos::ZERO);
+        self.reach(&mut |gate, _| (present, long_from) = (gate.server(), gate.long_from()));
         let slot = &mut self.slots[at];
         if slot.is_closed() {
             return;
@@ -56,7 +57,7 @@ impl World {
         let cx = Context {
             terms: &self.terms,
             door: &self.door,
-            kinds: &mut self.kinds,
+            long_from,
             stats: &self.stats,
             server: present,
             now: self.now.get(),

@@ -73,7 +73,7 @@ fn listening(asked: &[Address], ports: &[u16]) -> String {
 
 fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {
     let census = guard.census();
-    let open = census.running + census.lent + census.loans + census.asleep;
+    let open = census.running() + census.aside;
     events.notify(&Event::Draining { running: open, deadline: config.drain });
     // The controller goes on while transactions end.
     let cut = guard.stop(config.drain)?;

@@ -1,6 +1,6 @@
 //! What changes when a configuration is read again: what holds at once, and what holds only after a restart.
 
-use super::{Control, GuardConfig};
+use super::{Control, GuardConfig, Queue};
 use crate::config::fields::Keys;
 
 /// The keys that differ, by when they hold.
@@ -11,7 +11,7 @@ pub struct Changes {
 }
 
 /// Keys that are tables of others.
-const TABLES: [&str; 5] = ["control", "queue", "idle", "client_tls", "backend_tls"];
+const TABLES: [&str; 4] = ["control", "queue", "client_tls", "backend_tls"];
 
 impl Changes {
     /// Takes over what can be taken over while clients are connected; `old` is what holds afterwards, so that the next
@@ -19,7 +19,7 @@ impl Changes {
     pub fn take_over(old: &mut GuardConfig, new: &GuardConfig) -> Self {
         let mut applied = differing(old, new);
         (old.log, old.drain, old.weights) = (new.log, new.drain, new.weights.clone());
-        (old.queue.length, old.queue.wait) = (new.queue.length, new.queue.wait);
+        old.queue = Queue { by: old.queue.by, ..new.queue };
         let (own, control) = (old.control.clone(), new.control.clone());
         old.control =
             Control { counters: own.counters, monitor: own.monitor, journal: own.journal, ..control };
@@ -34,7 +34,6 @@ fn differing(old: &GuardConfig, new: &GuardConfig) -> Vec<&'static str> {
         old.differing(new),
         old.control.differing(&new.control),
         old.queue.differing(&new.queue),
-        old.idle.differing(&new.idle),
         old.client_tls.differing(&new.client_tls),
         old.backend_tls.differing(&new.backend_tls),
     ];
@@ -76,7 +75,7 @@ mod tests {
         ("queue.length", "queue.length = 9", true),
         ("queue.wait", "queue.wait = '9s'", true),
         ("weights", "weights.shop = 3", true),
-        ("idle.lend_after", "idle.lend_after = '99ms'", false),
+        ("queue.aside_max", "queue.aside_max = 9", true),
         ("client_tls.mode", "client_tls.mode = 'disabled'", false),
         (
             "client_tls.certificate client_tls.key",
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn every_key_of_a_file_is_one_of_them() {
-        for table in ["", "control", "queue", "idle", "client_tls", "backend_tls"] {
+        for table in ["", "control", "queue", "client_tls", "backend_tls"] {
             let text =
                 if table.is_empty() { "zzzzzzzz = 1".to_owned() } else { format!("{table}.zzzzzzzz = 1") };
             let error = GuardConfig::parse(&format!("{SHORT}{text}")).unwrap_err();

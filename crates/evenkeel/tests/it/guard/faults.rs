@@ -16,12 +16,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// One permit; neither the liveness rule nor a transaction that lends it hides that it was lost.
+/// One permit; neither the liveness rule nor a transaction that makes room hides that it was lost.
 pub fn one(plan: &mut Plan) {
     const NEVER: Nanos = Nanos::from_secs(3_600);
     plan.limit = 1;
-    (plan.lend_after, plan.tenure_max) = (NEVER, NEVER);
-    plan.options = Options { liveness_min: NEVER, ..Options::default() };
+    plan.options = Options { liveness_min: NEVER, long_min: NEVER, ..Options::default() };
 }
 
 #[test]
@@ -34,9 +33,9 @@ fn clients_that_leave_the_queue_leave_it_at_once() {
     for client in &mut waiting {
         client.send(&packets(0, b"\x03UPDATE item SET stock = -1 WHERE id = 3"));
     }
-    eventually("five in the queue", || proxy.guard.census().waiting == 5);
+    eventually("five in the queue", || proxy.guard.census().waiting() == 5);
     waiting.truncate(1);
-    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    eventually("one in the queue", || proxy.guard.census().waiting() == 1);
     assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 3"), "3");
     first.query("COMMIT");
     assert!(matches!(waiting[0].replies()[..], [Reply::Result { affected: 1, .. }]));
@@ -76,7 +75,7 @@ fn a_server_does_not_close_a_session_that_waits_in_the_queue() {
     first.query("BEGIN; SELECT * FROM item WHERE id = 9 FOR UPDATE");
     // What keeps the server awake changes nothing that a session could see.
     second.send(&packets(0, b"\x03UPDATE item SET stock = 0 WHERE id = 3 AND ROW_COUNT() = 3"));
-    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    eventually("one in the queue", || proxy.guard.census().waiting() == 1);
     std::thread::sleep(Duration::from_secs(5));
     first.query("COMMIT");
     assert!(matches!(second.replies()[..], [Reply::Result { affected: 1, .. }]));
@@ -94,7 +93,7 @@ fn a_server_that_is_killed_ends_its_clients_and_those_in_the_queue_are_told() {
     let mut idle = Client::connect(&proxy.address, MODERN);
     let mut waiting = Client::connect(&proxy.address, MODERN);
     waiting.send(&packets(0, b"\x03SELECT 1"));
-    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    eventually("one in the queue", || proxy.guard.census().waiting() == 1);
     signal("-KILL", server.sandbox.pid());
     assert_eq!(waiting.replies(), [Reply::Error { code: 1053 }]);
     assert!(running.is_ended() && idle.is_ended() && waiting.is_ended());
@@ -115,11 +114,11 @@ fn a_permit_is_not_given_back_before_the_server_has_acknowledged_the_reset() {
     signal("-STOP", server.sandbox.pid());
     drop(first);
     second.send(&packets(0, b"\x03SELECT stock FROM item WHERE id = 5 FOR UPDATE"));
-    eventually("one in the queue", || proxy.guard.census().waiting == 1);
+    eventually("one in the queue", || proxy.guard.census().waiting() == 1);
     std::thread::sleep(Duration::from_millis(300));
     let census = proxy.guard.census();
     signal("-CONT", server.sandbox.pid());
-    assert_eq!((census.running, census.waiting), (1, 1));
+    assert_eq!((census.running(), census.waiting()), (1, 1));
     assert!(matches!(second.replies()[..], [Reply::Result { rows: 1, .. }]));
     assert_eq!(server.sql("SELECT stock FROM shop.item WHERE id = 5"), "5");
     assert_eq!(proxy.guard.stats().resets.get(), 1);
@@ -163,11 +162,11 @@ fn a_port_that_is_taken_is_refused_and_a_socket_lets_every_user_in() {
     assert_eq!(mode & 0o777, 0o777, "every user may connect, whatever the umask");
 }
 
-/// What is held, as `/status` tells it: running, lent, waiting.
-fn held(process: &Process) -> Option<[u64; 3]> {
+/// What is held, as `/status` tells it: running in both lanes, aside, waiting.
+fn held(process: &Process) -> Option<[u64; 4]> {
     let answer = process.get("/status");
     let status: serde_json::Value = serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()?;
-    Some(["running", "lent", "waiting"].map(|key| status[key].as_u64().unwrap_or(u64::MAX)))
+    Some(["running", "long_running", "aside", "waiting"].map(|key| status[key].as_u64().unwrap_or(u64::MAX)))
 }
 
 /// Greeted, and `length` bytes of an answer on their way.
@@ -184,7 +183,7 @@ fn prepared(client: &mut Client, sql: &str, command: u8, rest: &[u8]) -> Vec<u8>
 }
 
 /// The state that time brings about.
-const LENT: &str = "in a transaction that lent its permit";
+const ASIDE: &str = "in a transaction that stands aside";
 
 /// A state in which a client can be killed, and how it gets there.
 type State = (&'static str, fn(&mut Client));
@@ -202,7 +201,7 @@ const STATES: [State; 14] = [
         client.send(&packets(0, b"\x03SELECT REPEAT('x', 1000) FROM seq_1_to_50000"));
     }),
     ("in a transaction", |client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 1"))),
-    (LENT, |client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 2"))),
+    (ASIDE, |client| drop(client.query("BEGIN; UPDATE item SET stock = 0 WHERE id = 2"))),
     ("in the middle of a file", |client| {
         client.query("LOAD DATA LOCAL INFILE 'x' INTO TABLE item (name)");
         client.send_raw(&packets(2, &[b'a'; 5_000])[..3_000]);
@@ -228,16 +227,16 @@ const STATES: [State; 14] = [
 ];
 
 #[test]
-fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_lent() {
+fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_aside() {
     let server = Server::up(&[]);
     let process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 1");
-    let empty = |when: &str| eventually(when, || held(&process) == Some([0; 3]));
+    let empty = |when: &str| eventually(when, || held(&process) == Some([0; 4]));
     for (when, reach) in STATES {
         for resets in [false, true] {
             let mut client = Client::connect(&process.address, MODERN);
             reach(&mut client);
-            if when == LENT {
-                eventually(when, || held(&process) == Some([0, 1, 0]));
+            if when == ASIDE {
+                eventually(when, || held(&process) == Some([0, 0, 1, 0]));
             }
             client.leave(resets);
             empty(when);

@@ -193,7 +193,7 @@ fn on_a_unix_socket_accounts_of_the_system_are_refused_and_others_are_not() {
     let output = mariadb(&["-S", socket, "-u", "app"], &[], "SELECT USER(); SELECT 2");
     assert_eq!(text(&output), "app@localhost\n2");
     assert_eq!(proxy.rows(&[], "SELECT USER(); SELECT 2"), "app@localhost\n2");
-    eventually("an empty gate", || proxy.guard.census().running == 0);
+    eventually("an empty gate", || proxy.guard.census().running() == 0);
     proxy.stop();
 }
 

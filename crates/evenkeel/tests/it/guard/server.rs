@@ -119,7 +119,7 @@ impl Proxy {
     pub fn becomes_empty(&self) {
         eventually("an empty gate", || {
             let census = self.guard.census();
-            census.running == 0 && census.waiting == 0 && census.lent == 0
+            census.running() + census.waiting() + census.aside == 0
         });
     }
 

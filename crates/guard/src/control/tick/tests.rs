@@ -1,7 +1,7 @@
 //! The loop on a gate without sockets.
 
 use super::*;
-use evenkeel_core::admission::{Caller, Loan, Outcome, SessionId};
+use evenkeel_core::admission::{Admission, Caller, Ended, Outcome, SessionId};
 use evenkeel_core::control::{Decision, Reason};
 use std::sync::{Mutex, mpsc};
 
@@ -18,10 +18,10 @@ impl Controller for Wants {
     }
 }
 
-struct OneGate(Mutex<Gate>);
+struct OneGate(Mutex<Keeper>);
 
 impl Reach for OneGate {
-    fn reach(&self, act: &mut dyn FnMut(&mut Gate)) {
+    fn reach(&self, act: &mut dyn FnMut(&mut Keeper)) {
         let mut gate = self.0.lock().expect("no panic");
         act(&mut gate);
         while gate.notice().is_some() {}
@@ -30,7 +30,7 @@ impl Reach for OneGate {
 
 impl OneGate {
     fn limit(&self) -> usize {
-        self.0.lock().expect("no panic").limit()
+        self.0.lock().expect("no panic").limit(Lane::Short)
     }
 }
 
@@ -46,7 +46,7 @@ fn settings(options: Options) -> Settings {
 }
 
 fn scene(wanted: u32, options: Options) -> Scene {
-    let gate = Arc::new(OneGate(Mutex::new(Gate::new(1, options))));
+    let gate = Arc::new(OneGate(Mutex::new(Keeper::new([1; 2], options))));
     let events = Arc::new(Mutex::new(Vec::new()));
     let (heard, latest) = (Arc::clone(&events), Latest::new());
     let listener = Arc::new(move |event: &Event| heard.lock().expect("no panic").push(event.clone()));
@@ -66,8 +66,11 @@ impl Scene {
         for session in 0..count {
             self.gate.reach(&mut |gate| {
                 let tenant = gate.tenant("shop");
-                gate.ask(at, Caller { session: SessionId(session), tenant, server: 0, thread: 0 });
-                gate.release(at + Nanos::from_millis(10), SessionId(session), Outcome::Success, 1.0);
+                let caller = Caller { session: SessionId(session), tenant, server: 0, thread: 0 };
+                let Admission::Admitted(mut held) = gate.ask(at, caller, 7) else { panic!("there is room") };
+                let (end, busy) = (at + Nanos::from_millis(10), Nanos::from_millis(10));
+                gate.ended(end, caller, &mut held, Ended { outcome: Outcome::Success, digest: 7, busy });
+                gate.leave(end, caller, held);
             });
         }
     }
@@ -91,27 +94,6 @@ fn a_decision_becomes_the_limit_of_the_gate_and_is_told_once() {
     assert_eq!((shown.totals.ticks, shown.totals.completions, shown.totals.changes), (4, 12, 1));
     assert_eq!((shown.sample.completions, shown.sample.limit, shown.proven), (3, 7, 7));
     assert!((shown.totals.response_s - 0.12).abs() < 1e-9);
-}
-
-#[test]
-fn loans_that_are_refused_bring_more_loans() {
-    let mut scene = scene(2, Options::default());
-    let mut lent = 0;
-    for tick in 1..40 {
-        let at = Nanos::from_millis(tick * 100);
-        scene.gate.reach(&mut |gate| {
-            let tenant = gate.tenant("shop");
-            let lends = |session| {
-                let caller = Caller { session: SessionId(session), tenant, server: 0, thread: 0 };
-                gate.enter(at, caller);
-                gate.lend(at, caller, Loan::AtServer { since: at })
-            };
-            lent = (0..9).map(lends).filter(|lent| *lent).count();
-        });
-        scene.looped.tick(at);
-    }
-    let census = &scene.latest.get().expect("ticks").census;
-    assert!(lent > 2 && census.loans == lent && census.loans_max >= lent, "{lent}: {census:?}");
 }
 
 #[test]

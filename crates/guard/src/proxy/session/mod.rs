@@ -7,8 +7,8 @@
 //! Where that is not waited for, the connection is closed under the server: at the deadline of a stop, after a panic, and
 //! where nobody is left to take a long result.
 
+mod aside;
 mod awake;
-mod lend;
 mod login;
 mod parting;
 mod refuse;
@@ -262,13 +262,13 @@ impl Session {
                 relay.admitted(cx);
                 return self.go_on(cx);
             }
-            Event::Rejected(rejection) if relay.rejected() => return self.refuse_command(rejection, cx),
+            Event::Rejected(rejection) if relay.rejected(cx) => return self.refuse_command(rejection, cx),
             Event::Tick if relay.is_late(cx) => {
                 cx.stats.login_timeouts.add();
                 return Err(Refusal::LoginTooSlow.into());
             }
             Event::Tick => {
-                relay.lend(self.client_blocked, cx);
+                relay.make_room(self.client_blocked, cx);
                 relay.keep_awake(cx);
                 if self.client_blocked.is_none() && relay.takes_its_turn() {
                     return self.go_on(cx);

@@ -22,7 +22,7 @@ impl Session {
                 say(&Refusal::ServerGone, 1, true, cx);
             }
             // What runs at the server keeps its permit until the server has ended; any other goes back here.
-            if !server_is_gone && matches!(relay.standing(), Some(Standing::Held | Standing::Lent)) {
+            if !server_is_gone && matches!(relay.standing(), Some(Standing::Held | Standing::Aside)) {
                 self.stage = Stage::Parting(Some(relay));
             }
         }
@@ -70,7 +70,7 @@ impl Session {
             Event::Tick => {
                 // A statement that runs on holds up nobody else meanwhile.
                 if let Stage::Parting(Some(relay)) = &mut self.stage {
-                    relay.lend(self.client_blocked, cx);
+                    relay.make_room(self.client_blocked, cx);
                 }
                 self.client_deaf |= cx.now - self.since > PARTING;
             }

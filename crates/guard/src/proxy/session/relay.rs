@@ -3,7 +3,7 @@
 
 use super::login::{self, Accepted};
 use super::{Context, Refusal};
-use crate::proxy::seat::{Asked, Permit, Seat, Standing, Tenure};
+use crate::proxy::seat::{Asked, Permit, Seat, Standing};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::Rejection;
 use evenkeel_core::policy::{self, Passage};
@@ -37,12 +37,8 @@ pub struct Relay {
     pub(super) policy: policy::Session,
     pub(super) seat: Seat,
     pub(super) permit: Option<Permit>,
-    /// The permit was lent because the session was not using the server, not because a statement takes long.
+    /// It stands aside because nothing of it is to be done at the server, not because a statement sleeps there.
     pub(super) idles: bool,
-    /// It was lent because the session has had permits for too long, and comes back no earlier than it is given back.
-    pub(super) stays_lent: bool,
-    /// For how long that has been.
-    pub(super) tenure: Tenure,
     /// What the client sent and may not go yet.
     pub held: Vec<u8>,
     /// Whether `held` waits for something else than more bytes.
@@ -64,6 +60,8 @@ pub struct Relay {
     /// Since when something has been in flight, and how long that was before in this transaction.
     pub(super) busy_since: Nanos,
     pub(super) busy: Nanos,
+    /// The same under the present permit.
+    pub(super) used: Nanos,
     /// Commands under the present permit.
     turn: u32,
     /// The client said goodbye itself.
@@ -91,8 +89,6 @@ impl Relay {
             seat,
             permit: None,
             idles: false,
-            stays_lent: false,
-            tenure: Tenure::default(),
             held: Vec::new(),
             parked: false,
             refused: None,
@@ -107,6 +103,7 @@ impl Relay {
             heard: cx.now,
             busy_since: cx.now,
             busy: Nanos::ZERO,
+            used: Nanos::ZERO,
             turn: 0,
             quit: false,
             answered: false,
@@ -127,7 +124,7 @@ impl Relay {
 
     /// Whether it has to hear of time that passes.
     pub fn is_watched(&self) -> bool {
-        self.standing() == Some(Standing::Held) || self.stays_lent || self.paced || self.is_in_login()
+        self.standing() == Some(Standing::Held) || self.paced || self.is_in_login()
     }
 
     /// Whether so many bytes of a command are still to come that a large buffer pays.
@@ -152,7 +149,7 @@ impl Relay {
             self.refusals = 0;
         }
         if self.idles && !self.commands.is_between() {
-            self.resume(cx);
+            self.step_back(cx);
         }
     }
 
@@ -205,7 +202,8 @@ impl Relay {
             return Ok(false);
         }
         if passage != Passage::Bypass {
-            if !self.enter(passage, taken, cx) {
+            let digest = if seen.only_begins() { 0 } else { seen.digest() };
+            if !self.enter((passage, digest), taken, cx) {
                 return Ok(false);
             }
             self.turn = self.turn.saturating_add(1);
@@ -225,7 +223,7 @@ impl Relay {
         self.commands.accept(command);
         self.replies.expect(command.kind);
         cx.stats.commands.add();
-        self.lend_to_sleep(cx);
+        self.sleep(cx);
         Ok(true)
     }
 
@@ -238,19 +236,17 @@ impl Relay {
     }
 
     /// Whether the session has a permit, or gets one at once.
-    fn enter(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+    fn enter(&mut self, entry: (Passage, u64), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
         match self.standing() {
             Some(Standing::Held) => !self.has_had_its_turn(),
             Some(Standing::Waiting) => false,
-            // The next statement behind one that sleeps is not what was lent for.
-            Some(Standing::Lent) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
-            // The loan is for all that its transaction still says.
-            Some(Standing::Lent) if self.stays_lent => true,
-            Some(Standing::Lent) => {
-                self.resume(cx);
+            // The next statement behind one that sleeps does not sleep.
+            Some(Standing::Aside) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
+            Some(Standing::Aside) => {
+                self.step_back(cx);
                 true
             }
-            Some(Standing::Over) | None => self.ask(passage, taken, cx),
+            Some(Standing::Over) | None => self.ask(entry, taken, cx),
         }
     }
 
@@ -259,27 +255,18 @@ impl Relay {
         self.turn >= TURN && self.replies.pending() > 0 && !self.policy.hold().is_any()
     }
 
-    fn ask(&mut self, passage: Passage, taken: &mut Taken, cx: &mut Context<'_>) -> bool {
-        self.turn = 0;
+    fn ask(&mut self, (passage, digest): (Passage, u64), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+        (self.turn, self.used) = (0, Nanos::ZERO);
         if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
-            self.permit = Some(self.seat.enter(cx.notices));
-            self.tenure.goes_on(cx.now);
-            self.lend_for_good(cx);
+            self.permit = Some(self.seat.enter(digest, cx.notices));
             return true;
         }
         // The answer to a refusal would overtake theirs.
         if self.replies.pending() > 0 {
             return false;
         }
-        match self.seat.ask(cx.notices) {
-            Asked::Permit(permit) => {
-                // Who is refused at once has not stood in line: what he goes on with is no new beginning.
-                self.tenure = Tenure::default();
-                if permit.standing() == Standing::Held {
-                    self.tenure.goes_on(cx.now);
-                }
-                self.permit = Some(permit);
-            }
+        match self.seat.ask(digest, cx.notices) {
+            Asked::Permit(permit) => self.permit = Some(permit),
             Asked::Rejected(rejection) => taken.refused = Some(rejection),
         }
         self.standing() == Some(Standing::Held)
@@ -304,15 +291,14 @@ impl Relay {
 
     /// The gate has admitted the session, if it waits still.
     pub fn admitted(&mut self, cx: &Context<'_>) {
-        if self.permit.as_mut().is_some_and(Permit::admitted) {
-            self.tenure.goes_on(cx.now);
+        if self.permit.as_mut().is_some_and(|permit| permit.admitted(cx.now)) {
             self.unpark();
         }
     }
 
     /// The gate has refused what waits. False where nothing does.
-    pub fn rejected(&mut self) -> bool {
-        let waited = self.permit.as_mut().is_some_and(Permit::rejected);
+    pub fn rejected(&mut self, cx: &mut Context<'_>) -> bool {
+        let waited = self.permit.as_mut().is_some_and(|permit| permit.rejected(cx.notices));
         if waited {
             self.permit = None;
         }

@@ -2,7 +2,7 @@
 
 use crate::proxy::account::{is_bound_to_host, names_socket_plugin};
 use crate::proxy::arrivals::{Refusal, Stats};
-use crate::proxy::plan::{Kinds, Plan, TenantBy};
+use crate::proxy::plan::{Plan, TenantBy};
 use crate::proxy::seat::Door;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Notice, Rejection, TenantId};
@@ -31,7 +31,7 @@ impl Side {
 pub enum Event<'a> {
     /// The connection to the server is there; which server it is, by the gate's count.
     Connected {
-        /// As [`evenkeel_core::admission::Gate::server`] counts them.
+        /// As [`evenkeel_core::admission::Keeper::server`] counts them.
         server: u32,
     },
     /// No address of the server takes connections.
@@ -116,8 +116,8 @@ pub struct Context<'a> {
     pub terms: &'a Terms,
     /// The way to the gate.
     pub door: &'a Arc<dyn Door>,
-    /// How long statements usually take.
-    pub kinds: &'a mut Kinds,
+    /// From when on a transaction is long ([`evenkeel_core::admission::Keeper::long_from`]).
+    pub long_from: Nanos,
     /// Counts for metrics.
     pub stats: &'a Stats,
     /// The server that logins reach now, by the gate's count.
@@ -141,7 +141,7 @@ impl Context<'_> {
             TenantBy::Database => database,
         };
         let (name, mut found) = (String::from_utf8_lossy(name), TenantId::default());
-        self.door.reach(Some(self.notices), &mut |gate, _| found = gate.tenant(&name));
+        self.door.reach(Some(self.notices), &mut |keeper, _| found = keeper.tenant(&name));
         found
     }
 

@@ -98,10 +98,11 @@ impl Relay {
             }
         }
         let took = cx.now - self.busy_since;
-        if said.error.is_none() {
-            cx.kinds.took(after.statement, took);
+        // What stands aside uses nothing.
+        if self.standing() == Some(Standing::Held) {
+            self.busy += took;
+            self.used += took;
         }
-        self.busy += took;
         self.busy_since = cx.now;
         let busy = self.busy;
         if after.ended.is_some() || !after.open {
@@ -123,26 +124,19 @@ impl Relay {
 
     fn settle(&mut self, ended: Option<Ended>, open: bool, cx: &mut Context<'_>) {
         match self.standing() {
-            Some(Standing::Held | Standing::Lent) => {
-                // The statement that was on loan is over, and its transaction goes on.
-                if open && !self.idles && !self.stays_lent {
-                    self.resume(cx);
+            Some(Standing::Held | Standing::Aside) => {
+                // The statement that slept is over, and its transaction goes on.
+                if open && !self.idles {
+                    self.step_back(cx);
                 }
                 if ended.is_some() || !open {
                     self.permit =
                         self.permit.take().and_then(|permit| permit.settle(ended, open, cx.notices));
                 }
-                if !open {
-                    self.tenure.pauses(cx.now);
-                    self.stays_lent = false;
-                }
             }
             // It began what needs a permit without having one. What a server says before its end, and is read behind it, begins
             // nothing.
-            None if open && !self.server_leaves => {
-                self.permit = Some(self.seat.enter(cx.notices));
-                self.tenure.goes_on(cx.now);
-            }
+            None if open && !self.server_leaves => self.permit = Some(self.seat.enter(0, cx.notices)),
             // What waits has nothing in flight that could have been answered.
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::proxy::plan::Plan;
-use evenkeel_core::admission::{Census, Gate, Options};
+use evenkeel_core::admission::{Census, Keeper, Options};
 use evenkeel_os::Endpoint;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls, TlsSetup};
@@ -27,7 +27,7 @@ struct Trap {
 }
 
 impl Door for Trap {
-    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Gate, Nanos)) {
+    fn reach(&self, own: Option<&mut Vec<Notice>>, act: &mut dyn FnMut(&mut Keeper, Nanos)) {
         assert!(own.is_none() || !self.armed.swap(false, Ordering::SeqCst), "a session fell into the trap");
         self.way.reach(own, act);
     }
@@ -102,12 +102,12 @@ fn server() -> u16 {
 fn worker() -> (Worker, Arc<Trap>, u16) {
     let at = |port| Address::Tcp { host: "127.0.0.1".into(), port };
     let mut plan = Plan::new(at(0), at(server()));
-    plan.options = Options { lent_max: 0, ..Options::default() };
+    plan.options = Options { long_min: Nanos::from_secs(3_600), ..Options::default() };
     let listener = Listener::bind(&at(0)).unwrap();
     let port = listener.port().unwrap();
     let tls = TlsSetup::new(&ClientTls::default(), &BackendTls::default(), "localhost").unwrap();
     let backend = Endpoint::resolve(&plan.backend).unwrap();
-    let gate = Gate::new(1, plan.options);
+    let gate = Keeper::new([1; 2], plan.options);
     let shared = Arc::new(Shared::new(plan, backend, tls, gate, 1).unwrap());
     let mut worker = Worker::new(shared, 0, Arc::new(vec![listener])).unwrap();
     let trap = Arc::new(Trap { way: Arc::clone(&worker.way), armed: AtomicBool::new(false) });
@@ -139,7 +139,7 @@ fn a_session_that_panics_ends_alone_and_its_permit_goes_to_the_next() {
     holder.asks("BEGIN");
     assert!(holder.hears_ok());
     waiter.asks("SELECT 1");
-    eventually("one runs and one waits", || (census(&shared).running, census(&shared).waiting) == (1, 1));
+    eventually("one runs and one waits", || (census(&shared).running(), census(&shared).waiting()) == (1, 1));
 
     trap.armed.store(true, Ordering::SeqCst);
     holder.asks("COMMIT");
@@ -157,7 +157,7 @@ fn a_session_that_panics_ends_alone_and_its_permit_goes_to_the_next() {
     last.asks("SELECT 3");
     assert!(last.hears_ok() && shared.stats.panics.get() == 2);
     let left = census(&shared);
-    assert_eq!((left.running, left.waiting, left.unqueued), (0, 0, 0), "{left:?}");
+    assert_eq!((left.running(), left.aside, left.waiting()), (0, 0, 0), "{left:?}");
 
     shared.stop_by(Nanos::ZERO);
     assert!(thread.join().unwrap().is_ok(), "the thread ends as it was told to");
