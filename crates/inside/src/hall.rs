@@ -28,11 +28,9 @@ const CHECK: Duration = Duration::from_millis(500);
 const INTERRUPTED: u16 = 1317;
 const WAITS: &CStr = c"waiting for a place (evenkeel)";
 
-/// Sessions of some numbers.
 #[derive(Default)]
 pub struct Shard {
     sessions: NumberMap<u64, Arc<Session>>,
-    /// Those of them that have a place.
     placed: Vec<Arc<Session>>,
     /// Kinds of transactions that are not of the usual sort.
     classes: Arc<NumberMap<u64, Class>>,
@@ -60,7 +58,6 @@ pub struct Hall {
     pub broken: AtomicBool,
 }
 
-/// A statement that comes.
 pub struct Statement<'a> {
     pub thread: u64,
     pub user: &'a [u8],

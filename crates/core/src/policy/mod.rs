@@ -128,11 +128,6 @@ impl Seen {
         self.statement.as_ref().is_some_and(|statement| statement.reads)
     }
 
-    /// Whether it only begins a transaction.
-    pub fn only_begins(&self) -> bool {
-        self.statement.as_ref().is_some_and(|statement| statement.single && statement.acts == [Act::Begin])
-    }
-
     /// How many statements its text has, as far as it was read.
     pub fn statements(&self) -> u32 {
         self.statement.as_ref().map_or(1, |statement| statement.statements.max(1))
