@@ -1,7 +1,5 @@
 //! What a statement says to the gate itself: a lane in a comment, or that the plugin goes.
 
-use crate::hall::Hall;
-use evenkeel_core::Nanos;
 use evenkeel_core::gate::Lane;
 
 /// The lane of a comment at the beginning or the end of a statement: `/* evenkeel: lane=long */`.
@@ -23,18 +21,11 @@ pub fn lane_of_comment(text: &[u8]) -> Option<Lane> {
     }
 }
 
-impl Hall {
-    /// UNINSTALL sends the events of idle sessions to nobody: their places would never come back, and who waits for them would
-    /// wait for ever.
-    pub fn open_for_uninstall(&self, text: &[u8]) -> bool {
-        let verb = text.trim_ascii_start().get(..9).unwrap_or_default();
-        let uninstalls = verb.eq_ignore_ascii_case(b"uninstall");
-        if uninstalls {
-            self.options.open_until(self.now() + Nanos::from_secs(60));
-            self.open();
-        }
-        uninstalls
-    }
+/// Whether it asks for UNINSTALL, which sends the events of idle sessions to nobody: their places would never come back, and who waits
+/// for them would wait for ever.
+pub fn uninstalls(text: &[u8]) -> bool {
+    let verb = text.trim_ascii_start().get(..9).unwrap_or_default();
+    verb.eq_ignore_ascii_case(b"uninstall")
 }
 
 #[cfg(test)]

@@ -4,29 +4,22 @@
 //! is a session's own, its place, the gate; a shard's lock is held for no other one.
 
 use crate::clock::Clock;
-use crate::comment::lane_of_comment;
+use crate::comment::{lane_of_comment, uninstalls};
 use crate::machine::{this_pthread, this_task};
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
-use crate::session::{Entry, Held, Session, Verdict, Waiting, lock};
+use crate::session::{Entry, Held, Own, Session, Verdict, Waiting, lock};
 use crate::tally::Tally;
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Caller, Notice, Rejection, SessionId};
-use evenkeel_core::gate::{Asked, AtFront, Class, Front, Gate, Lane};
+use evenkeel_core::admission::{Notice, Rejection, SessionId};
+use evenkeel_core::gate::{Class, Front, Gate, Lane};
 use evenkeel_core::number_map::NumberMap;
 use evenkeel_core::policy::Passage;
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 const SHARDS: usize = 64;
-/// Where nobody has looked after the gate for so long, it is open.
-const LEASE: Nanos = Nanos::from_secs(2);
-/// Who waits looks at the lease so often.
-const CHECK: Duration = Duration::from_millis(500);
 const INTERRUPTED: u16 = 1317;
-const WAITS: &CStr = c"waiting for a place (evenkeel)";
 
 #[derive(Default)]
 pub struct Shard {
@@ -35,7 +28,7 @@ pub struct Shard {
     /// Kinds of transactions that are not of the usual sort.
     classes: Arc<NumberMap<u64, Class>>,
     threshold: Nanos,
-    tally: Tally,
+    pub tally: Tally,
 }
 
 pub struct Keeper {
@@ -47,14 +40,12 @@ pub struct Hall {
     pub server: Server,
     clock: Clock,
     keeper: Mutex<Keeper>,
-    fronts: Arc<[Front; 2]>,
+    pub fronts: Arc<[Front; 2]>,
     shards: Vec<Mutex<Shard>>,
     pub options: Options,
-    /// When the gate was looked after last.
-    lease: AtomicU64,
-    /// Sessions come on threads of a pool: everything passes.
+    pub lease: AtomicU64,
+    /// Everything passes: sessions come on threads of a pool, or something panicked.
     pub pooled: AtomicBool,
-    /// Something panicked: everything passes.
     pub broken: AtomicBool,
 }
 
@@ -84,7 +75,7 @@ impl Hall {
         self.clock.now()
     }
 
-    fn shard(&self, thread: u64) -> &Mutex<Shard> {
+    pub fn shard(&self, thread: u64) -> &Mutex<Shard> {
         &self.shards[thread as usize % SHARDS]
     }
 
@@ -148,14 +139,7 @@ impl Hall {
             // A statement of a routine.
             return true;
         }
-        self.notice_thread(&session, &mut own.on_thread);
-        if own.list != self.options.administrators_version() {
-            own.list = self.options.administrators_version();
-            let name = String::from_utf8_lossy(statement.user);
-            own.set_administrator(self.options.is_administrator(&name));
-        }
-        let Entry { passage, digest, bare, reads } = own.begins(statement.text);
-        own.uninstalls = self.open_for_uninstall(statement.text);
+        let Entry { passage, digest, bare, reads } = self.read(&session, &mut own, statement);
         let mut held = lock(&session.held);
         match (&mut *held, passage) {
             (_, Passage::Bypass) => return true,
@@ -203,70 +187,20 @@ impl Hall {
         true
     }
 
-    fn ask(&self, session: &Arc<Session>, lane: Lane, tenant: evenkeel_core::admission::TenantId) -> Verdict {
-        match self.fronts[lane as usize].enter() {
-            AtFront::Free => return Verdict::Admitted,
-            AtFront::WouldWait => {
-                lock(self.shard(session.thread)).tally.would_wait += 1;
-                return Verdict::Admitted;
-            }
-            AtFront::Shut => {}
+    /// What the statement is, and whose.
+    fn read(&self, session: &Session, own: &mut Own, statement: &Statement<'_>) -> Entry {
+        self.notice_thread(session, &mut own.on_thread);
+        if own.list != self.options.administrators_version() {
+            own.list = self.options.administrators_version();
+            let name = String::from_utf8_lossy(statement.user);
+            own.set_administrator(self.options.is_administrator(&name));
         }
-        let now = self.now();
-        let caller = Caller { session: SessionId(session.thread), tenant, server: 0, thread: 0 };
-        let asked = self.at_gate(|keeper| {
-            let asked = keeper.gate.ask(now, lane, caller);
-            if let Asked::Queued(stand) = asked {
-                keeper.waiting.insert(session.thread, Waiting { session: Arc::clone(session), stand });
-            }
-            asked
-        });
-        match asked {
-            Asked::Admitted(_) => Verdict::Admitted,
-            Asked::Rejected(rejection) => Verdict::Rejected(rejection),
-            Asked::Queued(_) => {
-                let verdict = self.wait(session);
-                let waited = self.now() - now;
-                lock(self.shard(session.thread)).tally.waited(waited);
-                verdict
-            }
+        own.uninstalls = uninstalls(statement.text);
+        if own.uninstalls {
+            self.options.open_until(self.now() + Nanos::from_secs(60));
+            self.open();
         }
-    }
-
-    fn wait(&self, session: &Arc<Session>) -> Verdict {
-        let before = self.server.set_info(session.thd, WAITS.as_ptr());
-        let verdict = loop {
-            if let Some(verdict) = session.wait(CHECK) {
-                break verdict;
-            }
-            if self.has_failed() {
-                self.open();
-            }
-            if self.server.is_gone(session.thd) && self.leaves(session) {
-                break Verdict::Killed;
-            }
-        };
-        // The text lies in the library, which may be gone before the session is.
-        self.server.set_info(session.thd, before);
-        verdict
-    }
-
-    /// Whether it left the queue by itself, and was not admitted meanwhile.
-    fn leaves(&self, session: &Session) -> bool {
-        let now = self.now();
-        self.at_gate(|keeper| {
-            let stand = keeper.waiting.get(&session.thread).map(|waiting| waiting.stand);
-            let left = stand.is_some_and(|stand| keeper.gate.cancel(now, stand));
-            if left {
-                keeper.waiting.remove(&session.thread);
-            }
-            left
-        })
-    }
-
-    /// Whether something panicked, or nobody looks after the gate.
-    pub fn has_failed(&self) -> bool {
-        self.broken.load(Relaxed) || self.now() - Nanos(self.lease.load(Relaxed)) > LEASE
+        own.begins(statement.text)
     }
 
     fn place(&self, session: &Arc<Session>, lane: Lane, (digest, bare): (u64, bool)) {

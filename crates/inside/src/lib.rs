@@ -1,16 +1,18 @@
 //! The guard's gate as a plugin of the server: transactions wait in their own sessions, and nothing is relayed.
 //!
-//! Unsafe code stands at the boundary alone: in `plugin`, `variables` and `server`, which the server calls and which call it, and in
+//! Unsafe code stands at the boundary alone: in `installed`, `plugin`, `variables` and `server`, which the server calls and which call it, and in
 //! `machine`. Where the gate fails, everything passes.
 
 pub mod abi;
 mod clock;
 mod comment;
 mod hall;
+mod installed;
 mod look;
 mod machine;
 mod options;
 mod plugin;
+mod queue;
 mod server;
 mod session;
 mod tally;

@@ -5,6 +5,7 @@ use crate::abi::{
     Shared,
 };
 use crate::hall::{Hall, Statement};
+use crate::installed::{BROKEN, INSTALLED, Installed, guarded};
 use crate::look::{INITIAL, Looker, Stop};
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
@@ -13,33 +14,7 @@ use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst};
-
-/// What lives while the plugin is installed.
-pub struct Installed {
-    pub hall: Arc<Hall>,
-    stop: Arc<Stop>,
-    thread: libc::pthread_t,
-}
-
-static INSTALLED: AtomicPtr<Installed> = AtomicPtr::new(null_mut());
-/// Something panicked: the plugin does nothing any more.
-static BROKEN: AtomicBool = AtomicBool::new(false);
-
-/// Calls `act` with what is installed, if anything is and works. A panic does not leave: the server would end.
-pub fn guarded<R>(otherwise: R, act: impl FnOnce(&Installed) -> R) -> R {
-    if BROKEN.load(SeqCst) {
-        return otherwise;
-    }
-    // SAFETY: the server calls nothing of the plugin before `init` and after `deinit`.
-    let Some(installed) = (unsafe { INSTALLED.load(SeqCst).as_ref() }) else { return otherwise };
-    catch_unwind(AssertUnwindSafe(|| act(installed))).unwrap_or_else(|_| {
-        BROKEN.store(true, SeqCst);
-        installed.hall.broken.store(true, SeqCst);
-        let _ = catch_unwind(AssertUnwindSafe(|| installed.hall.open()));
-        otherwise
-    })
-}
+use std::sync::atomic::Ordering::SeqCst;
 
 fn install() -> Option<Installed> {
     let options = Options::default();

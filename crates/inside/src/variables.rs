@@ -4,8 +4,8 @@ use crate::abi::{
     self, NumberVariable, SHOW_BYTES, Shared, StatusVariable, TextVariable, VARIABLE_LONGLONG, VARIABLE_TEXT,
     VARIABLE_UNSIGNED, Value,
 };
+use crate::installed::guarded;
 use crate::options::{Mode, Options, Shown};
-use crate::plugin::guarded;
 use crate::session::lock;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{addr_of_mut, null};

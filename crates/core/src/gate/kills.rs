@@ -3,17 +3,8 @@
 //! The server decides who may kill whom. While it does, the session is out of the queue, so that its statement cannot begin
 //! meanwhile; a refusal puts it back where it was.
 
-use super::tenant::Waiter;
-use super::{Gate, Lane, Notice, Rejection, SessionId, Stand};
+use super::{Gate, Kill, Lane, Notice, Rejection, SessionId, Stand};
 use crate::Nanos;
-
-/// A KILL QUERY under way, and who waits out of the queue until the server has answered it.
-#[derive(Debug)]
-pub(super) struct Kill {
-    killer: SessionId,
-    pub stand: Stand,
-    pub waiter: Waiter,
-}
 
 impl Gate {
     /// A KILL QUERY goes to the server, for its thread of this number. [`Gate::end_kill`] has to follow.

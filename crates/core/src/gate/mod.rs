@@ -18,7 +18,6 @@ mod words;
 
 use crate::Nanos;
 pub use front::{AtFront, Front, LIMIT_MAX};
-use kills::Kill;
 pub use kinds::{Class, Kinds, Seen};
 pub use long::{Long, LongSample};
 use std::collections::VecDeque;
@@ -85,6 +84,14 @@ struct Queue {
     line: Line,
     /// When somebody of the lane ended last, or came in by liveness, or waiting began.
     progress: Nanos,
+}
+
+/// A KILL QUERY under way, and who waits out of the queue until the server has answered it.
+#[derive(Debug)]
+struct Kill {
+    killer: SessionId,
+    stand: Stand,
+    waiter: Waiter,
 }
 
 /// See the module.

@@ -1,0 +1,86 @@
+//! How a session gets its place, and waits for it.
+
+use crate::hall::Hall;
+use crate::session::{Session, Verdict, Waiting, lock};
+use evenkeel_core::Nanos;
+use evenkeel_core::admission::{Caller, SessionId, TenantId};
+use evenkeel_core::gate::{Asked, AtFront, Lane};
+use std::ffi::CStr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Unattended for so long, the gate is open.
+const LEASE: Nanos = Nanos::from_secs(2);
+/// Who waits looks at the lease, and at its client, so often.
+const CHECK: Duration = Duration::from_millis(500);
+const WAITS: &CStr = c"waiting for a place (evenkeel)";
+
+impl Hall {
+    /// A place in the lane, for which the session waits where none is free.
+    pub fn ask(&self, session: &Arc<Session>, lane: Lane, tenant: TenantId) -> Verdict {
+        match self.fronts[lane as usize].enter() {
+            AtFront::Free => return Verdict::Admitted,
+            AtFront::WouldWait => {
+                lock(self.shard(session.thread)).tally.would_wait += 1;
+                return Verdict::Admitted;
+            }
+            AtFront::Shut => {}
+        }
+        let now = self.now();
+        let caller = Caller { session: SessionId(session.thread), tenant, server: 0, thread: 0 };
+        let asked = self.at_gate(|keeper| {
+            let asked = keeper.gate.ask(now, lane, caller);
+            if let Asked::Queued(stand) = asked {
+                keeper.waiting.insert(session.thread, Waiting { session: Arc::clone(session), stand });
+            }
+            asked
+        });
+        match asked {
+            Asked::Admitted(_) => Verdict::Admitted,
+            Asked::Rejected(rejection) => Verdict::Rejected(rejection),
+            Asked::Queued(_) => {
+                let verdict = self.wait(session);
+                let waited = self.now() - now;
+                lock(self.shard(session.thread)).tally.waited(waited);
+                verdict
+            }
+        }
+    }
+
+    fn wait(&self, session: &Arc<Session>) -> Verdict {
+        let before = self.server.set_info(session.thd, WAITS.as_ptr());
+        let verdict = loop {
+            if let Some(verdict) = session.wait(CHECK) {
+                break verdict;
+            }
+            if self.has_failed() {
+                self.open();
+            }
+            if self.server.is_gone(session.thd) && self.leaves(session) {
+                break Verdict::Killed;
+            }
+        };
+        // The text lies in the library, which may be gone before the session is.
+        self.server.set_info(session.thd, before);
+        verdict
+    }
+
+    /// Whether it left the queue, and was not admitted meanwhile.
+    fn leaves(&self, session: &Session) -> bool {
+        let now = self.now();
+        self.at_gate(|keeper| {
+            let stand = keeper.waiting.get(&session.thread).map(|waiting| waiting.stand);
+            let left = stand.is_some_and(|stand| keeper.gate.cancel(now, stand));
+            if left {
+                keeper.waiting.remove(&session.thread);
+            }
+            left
+        })
+    }
+
+    /// Whether something panicked, or nobody looks after the gate.
+    pub fn has_failed(&self) -> bool {
+        self.broken.load(Relaxed) || self.now() - Nanos(self.lease.load(Relaxed)) > LEASE
+    }
+}
