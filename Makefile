@@ -7,7 +7,7 @@ BENCH_PACKAGES := $(PACKAGES) sysbench haproxy openssl iproute2 gawk iperf3
 # Headers of the server, by which the plugin's layouts are checked.
 HEADERS_PACKAGES := libmariadbd-dev
 # Clients of disks that others have made, and the servers that ours is measured against.
-DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs mount
+DISK_PACKAGES := libnbd-bin qemu-utils fio fuse3 e2fsprogs btrfs-progs xfsprogs mount
 DISK_BENCH_PACKAGES := $(DISK_PACKAGES) nbdkit qemu-system-common
 # By which hosts tell each other; the tests start servers of their own.
 BUS_PACKAGES := nats-server
@@ -142,7 +142,7 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(PACKAGES); }
 	@test -e /usr/include/mariadb/server/mysql/plugin_audit.h \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(HEADERS_PACKAGES); }
-	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v nbdinfo && command -v qemu-img && command -v fio && command -v fusermount3 && command -v mkfs.ext4 && command -v losetup; } >/dev/null \
+	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v nbdinfo && command -v qemu-img && command -v fio && command -v fusermount3 && command -v mkfs.ext4 && command -v mkfs.btrfs && command -v mkfs.xfs && command -v losetup; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_PACKAGES); }
 	@PATH="$$PATH:/usr/sbin"; command -v nats-server >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BUS_PACKAGES); }
