@@ -92,7 +92,6 @@ impl Hall {
         let tenant = self.at_gate(|keeper| keeper.gate.tenant(&name));
         let administrator = self.options.is_administrator(&name);
         let session = Arc::new(Session::new(&self.server, (thread, thd), (&name, tenant), administrator));
-        lock(&session.own).list = self.options.administrators_version();
         lock(self.shard(thread)).sessions.insert(thread, Arc::clone(&session));
         session
     }
@@ -194,8 +193,9 @@ impl Hall {
             own.list = self.options.administrators_version();
             let name = String::from_utf8_lossy(statement.user);
             own.set_administrator(self.options.is_administrator(&name));
+            own.met(&self.server, session.thd);
         }
-        own.uninstalls = uninstalls(statement.text);
+        own.uninstalls = own.administrator && uninstalls(statement.text);
         if own.uninstalls {
             self.options.open_until(self.now() + Nanos::from_secs(60));
             self.open();

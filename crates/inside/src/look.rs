@@ -167,7 +167,8 @@ impl Looker {
                 keeper.gate.step_back(&mut held.place);
             }
             (true, false) => keeper.gate.move_to_long(now, &mut held.place),
-            (false, false) if was_asleep || !at_server => {
+            (false, false) if !at_server => keeper.gate.pause(now, &mut held.place),
+            (false, false) if was_asleep => {
                 keeper.gate.step_aside(now, &mut held.place);
             }
             (false, _) => {}

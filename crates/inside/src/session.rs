@@ -226,7 +226,7 @@ impl Own {
             many: self.results > 1,
         };
         let after = self.policy.replied(&reply);
-        self.forget_locks(server, thd);
+        self.see_locks(server, thd);
         Some(after)
     }
 
@@ -238,15 +238,29 @@ impl Own {
         if self.policy.hold().transaction != open {
             self.policy = Policy::new(status, self.administrator);
         }
-        self.forget_locks(server, thd);
+        self.see_locks(server, thd);
         After { open, ..After::default() }
     }
 
-    /// Locks that it took and does not hold any more, as after COM_RESET_CONNECTION.
-    fn forget_locks(&mut self, server: &Server, thd: Thd) {
-        let hold = self.policy.hold();
-        if hold.is_any() && !hold.is_solid() && !hold.xa && server.holds_locks(thd) == Some(false) {
+    /// The session is seen for the first time, or the gate was off meanwhile: without autocommit a transaction may be open.
+    pub fn met(&mut self, server: &Server, thd: Thd) {
+        self.touched |= !server.commits_by_itself(thd);
+        if self.touched && !self.policy.hold().transaction {
             self.policy = Policy::new(self.status(server, thd), self.administrator);
+        }
+        self.see_locks(server, thd);
+    }
+
+    /// Locks that a routine took, and such as it holds no more, as after COM_RESET_CONNECTION: where the server says so.
+    fn see_locks(&mut self, server: &Server, thd: Thd) {
+        let hold = self.policy.hold();
+        let (any, solid) = (hold.is_any(), hold.is_solid() || hold.xa);
+        match server.holds_locks(thd) {
+            Some(true) if !any => self.policy.holds_more(),
+            Some(false) if any && !solid => {
+                self.policy = Policy::new(self.status(server, thd), self.administrator);
+            }
+            _ => {}
         }
     }
 
@@ -262,6 +276,12 @@ impl Own {
 
 impl Held {
     pub fn new(lane: Lane, digest: u64) -> Self {
-        Self { place: Place { lane, aside: false }, digest, look: Nanos::ZERO, bare: false, slept: false }
+        Self {
+            place: Place { lane, ..Place::default() },
+            digest,
+            look: Nanos::ZERO,
+            bare: false,
+            slept: false,
+        }
     }
 }

@@ -227,7 +227,7 @@ macro_rules! status {
     };
 }
 
-status! { 19;
+status! { 20;
     "evenkeel_state" put_text |_| state();
     "evenkeel_short_limit" put_number |shown| &shown.limit[0];
     "evenkeel_short_running" put_number |shown| &shown.running[0];
@@ -245,6 +245,7 @@ status! { 19;
     "evenkeel_waits" put_number |shown| &shown.waits;
     "evenkeel_waited_ms" put_number |shown| &shown.waited_ms;
     "evenkeel_refused" put_number |shown| &shown.refused;
+    "evenkeel_liveness" put_number |shown| &shown.liveness;
     "evenkeel_oldest_ms" put_number |shown| &shown.oldest_ms;
     "evenkeel_oldest_digest" put_text |shown| lock(&shown.oldest).clone();
 }

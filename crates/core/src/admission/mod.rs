@@ -52,7 +52,8 @@ impl Default for Options {
         Self {
             queue_max: None,
             wait_max: None,
-            aside_max: 64,
+            // Idle transactions too: with fewer a pool of them would take the places.
+            aside_max: 1_000,
             long_min: Nanos::ZERO,
             named_max: 64,
             named_min: 4,
@@ -80,7 +81,7 @@ pub struct Held {
 impl Held {
     /// Of one that was admitted now.
     pub fn new(lane: Lane, digest: u64, now: Nanos) -> Self {
-        Self { place: Place { lane, aside: false }, digest, since: now }
+        Self { place: Place { lane, ..Place::default() }, digest, since: now }
     }
 }
 
@@ -176,7 +177,7 @@ impl Keeper {
             found => {
                 self.would_have_queued += u64::from(found == AtFront::WouldWait);
                 self.gate.tenants.get(caller.tenant).admit(Nanos::ZERO);
-                Asked::Admitted(Place { lane, aside: false })
+                Asked::Admitted(Place { lane, ..Place::default() })
             }
         };
         self.measure(now);

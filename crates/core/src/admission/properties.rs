@@ -254,7 +254,7 @@ impl Onlooker {
         let census = self.keeper.census(self.now);
         for lane in Lane::ALL {
             let seen = census.lanes[lane as usize];
-            let place = Place { lane, aside: false };
+            let place = Place { lane, ..Place::default() };
             assert_eq!(seen.running, self.count(|has| matches!(has, Has::Held(held) if held.place == place)));
             assert_eq!(
                 seen.waiting,

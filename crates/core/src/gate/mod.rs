@@ -40,11 +40,13 @@ impl Lane {
 }
 
 /// What a transaction that runs has of the gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub lane: Lane,
     /// It waits for somebody else and uses no place of its lane.
     pub aside: bool,
+    /// It is aside because its client pauses: nothing of it is at the server, so that the bound does not count it.
+    pub idle: bool,
 }
 
 /// A stand in the queue of a lane.
@@ -103,6 +105,7 @@ pub struct Gate {
     queues: [Queue; 2],
     kills: Vec<Kill>,
     aside: usize,
+    idle: usize,
     notices: VecDeque<Notice>,
     next_ticket: Ticket,
     moved_total: u64,
@@ -121,6 +124,7 @@ impl Gate {
             queues: limits.map(queue),
             kills: Vec::new(),
             aside: 0,
+            idle: 0,
             notices: VecDeque::new(),
             next_ticket: 0,
             moved_total: 0,
@@ -182,7 +186,7 @@ impl Gate {
         match self.notices.back() {
             Some(Notice::Admitted(admitted, _)) if *admitted == session => {
                 self.notices.pop_back();
-                Asked::Admitted(Place { lane, aside: false })
+                Asked::Admitted(Place { lane, ..Place::default() })
             }
             _ => Asked::Queued(Stand { lane, tenant, ticket }),
         }
@@ -202,13 +206,13 @@ impl Gate {
     /// A session that may hold what others wait for begins a transaction: it never waits.
     pub fn enter(&mut self, lane: Lane) -> Place {
         self.fronts[lane as usize].enter_above();
-        Place { lane, aside: false }
+        Place { lane, ..Place::default() }
     }
 
     /// A transaction has ended: its place goes on.
     pub fn leave(&mut self, now: Nanos, place: Place) {
         if place.aside {
-            self.aside -= 1;
+            *self.aside_of(place.idle) -= 1;
         } else {
             self.fronts[place.lane as usize].leave();
             self.pass_on(now, place.lane);
@@ -239,17 +243,34 @@ impl Gate {
         if !place.aside && self.aside >= self.options.aside_max {
             self.aside_refused += 1;
         } else if !place.aside {
-            (place.aside, self.aside) = (true, self.aside + 1);
-            self.fronts[place.lane as usize].leave();
-            self.pass_on(now, place.lane);
+            self.put_aside(now, place, false);
         }
         place.aside
+    }
+
+    /// The client of what runs pauses inside its transaction.
+    pub fn pause(&mut self, now: Nanos, place: &mut Place) {
+        if !place.aside {
+            self.put_aside(now, place, true);
+        }
+    }
+
+    fn put_aside(&mut self, now: Nanos, place: &mut Place, idle: bool) {
+        (place.aside, place.idle) = (true, idle);
+        *self.aside_of(idle) += 1;
+        self.fronts[place.lane as usize].leave();
+        self.pass_on(now, place.lane);
+    }
+
+    fn aside_of(&mut self, idle: bool) -> &mut usize {
+        if idle { &mut self.idle } else { &mut self.aside }
     }
 
     /// It uses the server again, if need be above the limit.
     pub fn step_back(&mut self, place: &mut Place) {
         if place.aside {
-            (place.aside, self.aside) = (false, self.aside - 1);
+            *self.aside_of(place.idle) -= 1;
+            (place.aside, place.idle) = (false, false);
             self.fronts[place.lane as usize].enter_above();
         }
     }
@@ -293,7 +314,7 @@ impl Gate {
             self.tenants.get(tenant).admit(now - waiter.since);
             self.notices.push_back(Notice::Admitted(waiter.session, now - waiter.since));
         }
-        self.aside = 0;
+        (self.aside, self.idle) = (0, 0);
     }
 
     pub fn notice(&mut self) -> Option<Notice> {
@@ -313,7 +334,7 @@ impl Gate {
     }
 
     pub fn aside(&self) -> usize {
-        self.aside
+        self.aside + self.idle
     }
 
     /// What is counted of each tenant.

@@ -16,7 +16,7 @@ fn caller(gate: &mut Gate, session: u64, user: &str) -> Caller {
 fn ask(gate: &mut Gate, lane: Lane, session: u64) -> Asked {
     let fronts = gate.fronts();
     if fronts[lane as usize].enter() != AtFront::Shut {
-        return Asked::Admitted(Place { lane, aside: false });
+        return Asked::Admitted(Place { lane, ..Place::default() });
     }
     let caller = caller(gate, session, "shop");
     gate.ask(NOW, lane, caller)
@@ -94,13 +94,20 @@ fn who_stands_aside_uses_no_place_up_to_a_bound_and_comes_back_above_the_limit()
     assert!(matches!(ask(&mut gate, Lane::Short, 2), Asked::Queued(_)));
     assert!(gate.step_aside(NOW, &mut blocked));
     assert_eq!(admitted(&mut gate), [2]);
-    let mut second = Place { lane: Lane::Short, aside: false };
+    let mut second = Place::default();
     assert!(!gate.step_aside(NOW, &mut second) && !second.aside);
     assert_eq!((gate.aside(), gate.aside_refused()), (1, 1));
     gate.step_back(&mut blocked);
     assert_eq!((gate.running(Lane::Short), gate.aside()), (2, 0));
+    for paused in [&mut blocked, &mut second] {
+        gate.pause(NOW, paused);
+        assert!(paused.aside && paused.idle, "who pauses needs no bound");
+    }
+    assert_eq!((gate.running(Lane::Short), gate.aside()), (0, 2));
+    gate.step_back(&mut second);
     gate.leave(NOW, blocked);
     gate.leave(NOW, second);
+    assert_eq!(gate.aside(), 0);
     assert_eq!(gate.running(Lane::Short), 0);
 }
 

@@ -152,8 +152,10 @@ impl Statement {
         let tableless = plain && is_tableless(&tokens);
         let reads = plain && only_reads(&tokens);
         let commits = single && commits(&tokens);
-        // A compound statement has its own semicolons.
-        let compound = reader.acts.contains(&Act::Call)
+        // A compound statement has its own semicolons, and other modes and character sets read other texts as several.
+        let compound = !is_plain(text)
+            || tokens.first().is_some_and(|verb| verb.is("declare"))
+            || reader.acts.contains(&Act::Call)
             || reader.defines
             || tokens.iter().any(|token| token.is("event"));
         let statements = if compound { 1 } else { u32::try_from(reader.statements).unwrap_or(u32::MAX) };

@@ -200,6 +200,11 @@ impl Session {
         self.administrator
     }
 
+    /// It holds something that its texts do not say.
+    pub fn holds_more(&mut self) {
+        self.hold.apply(Act::Doubt);
+    }
+
     pub fn hold(&self) -> &Hold {
         &self.hold
     }

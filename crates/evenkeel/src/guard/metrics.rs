@@ -163,7 +163,7 @@ mod tests {
             "evenkeel_guard_long_from_seconds 0.2",
             "evenkeel_guard_moved_total 1",
             "evenkeel_guard_aside 1",
-            "evenkeel_guard_aside_max 64",
+            "evenkeel_guard_aside_max 1000",
             "evenkeel_guard_tenant_exempt{tenant=\"sh\\\"op\"} 1",
             "evenkeel_guard_connections 7",
             "evenkeel_guard_backend_up 1",

@@ -105,3 +105,46 @@ fn whoever_holds_locks_beside_a_transaction_goes_on() {
         said(busy);
     }
 }
+
+#[test]
+fn locks_that_a_routine_took_count_and_so_do_those_from_before() {
+    let server = Server::start("routine");
+    server.root("CREATE PROCEDURE d.p() DO GET_LOCK('a', 1)");
+    goes_on(&server, &["CALL p()"], "SELECT MAX(v) FROM t", "SELECT RELEASE_LOCK('a')");
+    let mut holder = Holder::new(&server);
+    server.root("SET GLOBAL evenkeel_mode = 'off'");
+    holder.say("SET autocommit = 0");
+    holder.say("UPDATE t SET v = 9 WHERE id = 2");
+    server.root("SET GLOBAL evenkeel_mode = 'auto'");
+    let busy = server.occupied();
+    holder.say(&format!("{LONG}UPDATE t SET v = 9 WHERE id = 3"));
+    holder.say("ROLLBACK");
+    holder.end();
+    server.clear();
+    said(busy);
+}
+
+#[test]
+fn idle_transactions_leave_all_places_to_others() {
+    let server = Server::start("idle");
+    server.root("SET GLOBAL evenkeel_mode = '2'");
+    let mut pool: Vec<_> = (0..80).map(|_| Holder::new(&server)).collect();
+    for (number, idle) in pool.iter_mut().enumerate() {
+        idle.say(if number % 2 == 0 { "SET autocommit = 0" } else { "BEGIN" });
+        idle.say("SELECT v FROM t WHERE id = 1");
+    }
+    server.until("all to be aside", || server.status("aside") == "80");
+    assert_eq!(server.status("short_running"), "0");
+    pool.into_iter().for_each(Holder::end);
+    server.until("places to come back", || server.is_clear());
+}
+
+#[test]
+fn a_text_that_only_seems_to_be_several_statements_keeps_no_place() {
+    let server = Server::start("modes");
+    let mut holder = Holder::new(&server);
+    holder.say("SET sql_mode = 'NO_BACKSLASH_ESCAPES'");
+    holder.say("UPDATE t SET v = v WHERE id = 2 AND 'C:\\' <> 'a;b;c'");
+    server.until("the place to come back", || server.is_clear());
+    holder.end();
+}

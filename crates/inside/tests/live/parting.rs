@@ -47,15 +47,12 @@ fn a_reset_or_another_user_gives_the_place_back() {
 }
 
 #[test]
-fn uninstall_lets_all_go_while_an_idle_transaction_has_the_last_place() {
+fn uninstall_lets_all_go_beside_an_idle_transaction() {
     let server = Server::start("uninstall");
-    // It stays in its place, from the next tick on.
-    server.root("SET GLOBAL evenkeel_aside_max = 0");
-    pause(300);
     let mut holder = server.client("app").stdin(Stdio::piped()).spawn().expect("a client");
     let begin = format!("{LONG}BEGIN;\nUPDATE t SET v = 98 WHERE id = 2;\n");
     holder.stdin.as_mut().expect("its input").write_all(begin.as_bytes()).expect("it reads");
-    server.until("the place to be taken", || server.status("long_running") == "1");
+    server.until("it to be idle", || server.status("aside") == "1");
     let busy = server.app(BUSY);
     let waiters: Vec<_> =
         (0..20).map(|_| server.app(&format!("{LONG}UPDATE t SET v = v + 1 WHERE id = 1"))).collect();
