@@ -147,7 +147,7 @@ mod tests {
             "limit 4, because it is fixed",
             "short lane         4  of 4, 1 wait",
             "long lane          1  of 2, 0 wait; long from 200.0 ms on",
-            "aside              1  of 64 at most, refused 0 times",
+            "aside              1  of 1000 at most, refused 0 times",
             "so far             1  moved to the long lane, 0 unqueued, 0 by liveness",
             "200/s",
             "4.0 ms",

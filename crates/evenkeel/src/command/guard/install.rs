@@ -34,7 +34,7 @@ Examples:
   evenkeel guard install mysql://root@db1 --mode 16
   evenkeel guard install mysql://root@db1 --uninstall
 
-Upgrade: --file NEW, or a new package; then restart the server, which runs the former file until then.")]
+Upgrade: --file NEW, or a new package; then uninstall and install it, or restart the server: until then it runs the former file.")]
 pub struct InstallArgs {
     /// Server, as mysql://user@host:port or sandbox:NAME
     #[arg(value_name = "URL")]
@@ -136,7 +136,7 @@ fn install(control: &mut Control, args: &InstallArgs) -> Result<Told> {
     Ok(Told { version: version(control)?, mode, status, restart_needed, ..Told::new(control, plugin) })
 }
 
-/// Whether the server has a file in memory that was replaced since. It keeps one until its threads end, also after UNINSTALL.
+/// Whether the server has a file in memory that was replaced since. It keeps one until the plugin is uninstalled.
 fn runs_old_file(local: &Local) -> bool {
     let maps = fs::read_to_string(format!("/proc/{}/maps", local.pid)).unwrap_or_default();
     maps.contains(&format!("/{LIBRARY}.so (deleted)"))
