@@ -1,6 +1,6 @@
 //! Sessions that end in every state, and a plugin that leaves.
 
-use crate::server::{BUSY, LONG, Server, pause, said, timed};
+use crate::server::{LONG, Server, pause, said, timed};
 use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn uninstall_lets_all_go_beside_an_idle_transaction() {
     let begin = format!("{LONG}BEGIN;\nUPDATE t SET v = 98 WHERE id = 2;\n");
     holder.stdin.as_mut().expect("its input").write_all(begin.as_bytes()).expect("it reads");
     server.until("it to be idle", || server.status("aside") == "1");
-    let busy = server.app(BUSY);
+    let busy = server.occupied();
     let waiters: Vec<_> =
         (0..20).map(|_| server.app(&format!("{LONG}UPDATE t SET v = v + 1 WHERE id = 1"))).collect();
     server.until("all to wait", || server.waiting().len() > 19);
