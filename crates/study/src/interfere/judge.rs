@@ -88,9 +88,11 @@ impl Trouble {
     }
 }
 
-/// All that are named, the worst first.
+/// All that are named, the worst first; none of more than a pair of domains, which have no remedies.
 pub fn troubles(plan: &Plan, runs: &[Run]) -> Vec<Trouble> {
-    let Some(part) = plan.part(PART) else { return Vec::new() };
+    let Some(part) = plan.part(PART).filter(|part| part.factors.len() == PAIR.len()) else {
+        return Vec::new();
+    };
     let cells = cells(plan, runs);
     let found = slowdowns(part, &cells);
     let trouble = |one: &&Slowdown<'_>| {

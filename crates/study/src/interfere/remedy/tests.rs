@@ -166,3 +166,25 @@ fn a_remedy_that_cannot_be_put_up_is_told_with_its_reason() {
     let said = sentences(&(plan, runs));
     assert_eq!(said[1], "b at remedy-1-1 cannot be tried for a's select beside b's cpu: no controller.");
 }
+
+#[test]
+fn a_slowdown_of_a_third_domain_is_named_and_has_no_remedy() {
+    let jobs =
+        [["select"], ["cpu"], ["read"]].map(|names| names.map(|name| Job::named(name).unwrap()).to_vec());
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let parts = pairs(&names, &jobs, REPEATS);
+    let mut random = Random::new(Seed(3));
+    let mut runs = Vec::new();
+    for (levels, repeat) in parts[0].order(1) {
+        let mut run = Run { part: PART.into(), levels: levels.clone(), repeat, ..Run::default() };
+        for (name, level) in names.iter().zip(&levels).filter(|(_, level)| *level != "idle") {
+            let slower = if *name == "c" && levels[0] == "select" { 2.0 } else { 1.0 };
+            run.set(&format!("rate@{name}"), 100.0 * (0.02 * random.normal()).exp() / slower);
+        }
+        runs.push(run);
+    }
+    let plan = Plan { parts, seed: 1, ..Plan::default() };
+    let said = said(judge(&plan, &setting(), &runs), &plan, &runs);
+    assert!(said.headline.contains("Worst: c's read"), "{}", said.headline);
+    assert_eq!(said.sentences.len(), 2, "{:?}", said.sentences);
+}
