@@ -186,5 +186,5 @@ fn a_slowdown_of_a_third_domain_is_named_and_has_no_remedy() {
     let plan = Plan { parts, seed: 1, ..Plan::default() };
     let said = said(judge(&plan, &setting(), &runs), &plan, &runs);
     assert!(said.headline.contains("Worst: c's read"), "{}", said.headline);
-    assert_eq!(said.sentences.len(), 2, "{:?}", said.sentences);
+    assert_eq!(said.sentences.len(), 3, "{:?}", said.sentences);
 }
