@@ -12,13 +12,17 @@ use crate::session::{Entry, Held, Own, Session, Verdict, Waiting, lock};
 use crate::tally::Tally;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Notice, Rejection, SessionId};
-use evenkeel_core::gate::{Class, Front, Gate, Lane};
+use evenkeel_core::gate::{Class, Front, Gate, Lane, Place};
 use evenkeel_core::number_map::NumberMap;
 use evenkeel_core::policy::Passage;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 const SHARDS: usize = 64;
+/// A session whose transactions follow each other within a moment goes on for a quantum: to hand its place on after each one would
+/// cost the others a wake-up each time.
+pub const MOMENT: Nanos = Nanos::from_millis(2);
+const QUANTUM: Nanos = Nanos::from_millis(5);
 const INTERRUPTED: u16 = 1317;
 
 #[derive(Default)]
@@ -139,9 +143,24 @@ impl Hall {
             return true;
         }
         let Entry { passage, digest, bare, reads } = self.read(&session, &mut own, statement);
+        let class = lock(self.shard(session.thread)).classes.get(&digest).copied();
+        let learnt = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
+        let lane = lane_of_comment(statement.text).unwrap_or(learnt);
         let mut held = lock(&session.held);
+        if held.as_ref().is_none_or(|held| held.kept) {
+            own.prompt = session.lasts(self.now()).0 < MOMENT;
+            if lane == Lane::Long || passage == Passage::Bypass {
+                self.gives_back(&session, &mut held);
+            }
+        }
         match (&mut *held, passage) {
             (_, Passage::Bypass) => return true,
+            (Some(held), _) if held.kept => {
+                *held = Held { bare, ..Held::new(lane, digest, held.since) };
+                own.busy = Nanos::ZERO;
+                session.began(self.now());
+                return true;
+            }
             (Some(held), _) => {
                 if held.place.aside {
                     self.at_gate(|keeper| keeper.gate.step_back(&mut held.place));
@@ -156,7 +175,6 @@ impl Hall {
             (None, _) => {}
         }
         drop(held);
-        let class = lock(self.shard(session.thread)).classes.get(&digest).copied();
         if class == Some(Class::Trifle) && reads && self.server.commits_by_itself(thd) {
             own.trifle = Some(digest);
             session.began(self.now());
@@ -165,8 +183,6 @@ impl Hall {
         let tenant = own.tenant;
         own.busy = Nanos::ZERO;
         drop(own);
-        let learnt = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
-        let lane = lane_of_comment(statement.text).unwrap_or(learnt);
         let verdict = match passage {
             Passage::Unqueued => {
                 self.fronts[lane as usize].enter_above();
@@ -204,8 +220,9 @@ impl Hall {
     }
 
     fn place(&self, session: &Arc<Session>, lane: Lane, (digest, bare): (u64, bool)) {
-        *lock(&session.held) = Some(Held { bare, ..Held::new(lane, digest) });
-        session.began(self.now());
+        let now = self.now();
+        *lock(&session.held) = Some(Held { bare, ..Held::new(lane, digest, now) });
+        session.began(now);
         lock(self.shard(session.thread)).placed.push(Arc::clone(session));
     }
 
@@ -237,14 +254,16 @@ impl Hall {
         }
         session.ended(now);
         if !after.open
-            && let Some(held) = held.take()
+            && let Some(one) = held.as_mut().filter(|held| !held.kept)
         {
             let mut shard = lock(self.shard(session.thread));
-            shard.placed.retain(|placed| placed.thread != session.thread);
             let threshold = shard.threshold;
-            shard.tally.ended(after.ended, held.digest, own.busy, threshold);
+            shard.tally.ended(after.ended, one.digest, own.busy, threshold);
             drop(shard);
-            self.leave(held, now);
+            one.kept = own.prompt && self.may_keep(one, now);
+            if !one.kept {
+                self.gives_back(&session, &mut held);
+            }
         }
     }
 
@@ -255,6 +274,20 @@ impl Hall {
         let held = lock(&session.held).take();
         lock(self.shard(thread)).placed.retain(|placed| placed.thread != thread);
         if let Some(held) = held {
+            self.leave(held, self.now());
+        }
+    }
+
+    /// Whether a transaction that has ended leaves its place to the session for a moment: others wait, and each waits for as long again.
+    fn may_keep(&self, held: &Held, now: Nanos) -> bool {
+        let Place { lane, aside, .. } = held.place;
+        lane == Lane::Short && !aside && now - held.since < QUANTUM && self.fronts[lane as usize].is_shut()
+    }
+
+    /// The place goes on to the next one.
+    pub fn gives_back(&self, session: &Session, held: &mut Option<Held>) {
+        if let Some(held) = held.take() {
+            lock(self.shard(session.thread)).placed.retain(|placed| placed.thread != session.thread);
             self.leave(held, self.now());
         }
     }

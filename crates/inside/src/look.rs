@@ -1,6 +1,6 @@
 //! The thread that looks after the gate: what runs long, what waits inside the server, who was killed, and the limits.
 
-use crate::hall::Hall;
+use crate::hall::{Hall, MOMENT};
 use crate::machine::{Cpu, uses_server};
 use crate::options::Mode;
 use crate::session::{Session, Verdict, lock};
@@ -131,10 +131,23 @@ impl Looker {
             if at_server && lasted > self.oldest.0 {
                 self.oldest = (lasted, lock(&session.held).map_or(0, |held| held.digest));
             }
+            if !at_server && lasted >= MOMENT && self.takes_back(&session) {
+                continue;
+            }
             if lasted >= first {
                 self.look_at(now, &session, lasted, at_server);
             }
         }
+    }
+
+    /// Whether a session has kept its place after its transaction; it came back too late.
+    fn takes_back(&self, session: &Session) -> bool {
+        let mut held = lock(&session.held);
+        let kept = held.as_ref().is_some_and(|held| held.kept);
+        if kept {
+            self.hall.gives_back(session, &mut held);
+        }
+        kept
     }
 
     /// A transaction has a place whose statement has run for long, or that has been idle for as long.

@@ -42,6 +42,10 @@ pub struct Held {
     pub bare: bool,
     /// Whether it did not use the server at the last look.
     pub slept: bool,
+    /// When the session got the place.
+    pub since: Nanos,
+    /// The transaction has ended; the place is the session's own for a moment longer, since its next one is due at once.
+    pub kept: bool,
 }
 
 /// How a wait ended.
@@ -121,6 +125,8 @@ pub struct Own {
     touched: bool,
     /// It asked for UNINSTALL.
     pub uninstalls: bool,
+    /// Whether its last statement came within a moment of the one before.
+    pub prompt: bool,
     /// The digest of a trifle that runs without a place.
     pub trifle: Option<u64>,
     /// Time at the server of the transaction's statements.
@@ -164,6 +170,7 @@ impl Own {
             results: 0,
             touched: false,
             uninstalls: false,
+            prompt: false,
             trifle: None,
             busy: Nanos::ZERO,
             on_thread: 0,
@@ -275,13 +282,15 @@ impl Own {
 }
 
 impl Held {
-    pub fn new(lane: Lane, digest: u64) -> Self {
+    pub fn new(lane: Lane, digest: u64, since: Nanos) -> Self {
         Self {
             place: Place { lane, ..Place::default() },
             digest,
             look: Nanos::ZERO,
             bare: false,
             slept: false,
+            since,
+            kept: false,
         }
     }
 }

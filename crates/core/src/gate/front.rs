@@ -56,6 +56,11 @@ impl Front {
         left.unwrap_or_else(|now| now) & SHUT != 0
     }
 
+    /// Whether somebody may be waiting.
+    pub fn is_shut(&self) -> bool {
+        self.0.load(SeqCst) & SHUT != 0
+    }
+
     pub fn running(&self) -> usize {
         (self.0.load(SeqCst) & RUNNING) as usize
     }

@@ -1,5 +1,8 @@
 //! Who waits, and how a wait ends.
 
+use std::io::Write;
+use std::process::{Child, Stdio};
+
 use crate::server::{LONG, Server, said, timed};
 use std::time::Duration;
 
@@ -103,4 +106,37 @@ fn a_watching_gate_counts_who_would_wait_and_off_does_nothing() {
     assert_eq!(server.status("completed"), count);
     server.clear();
     said(busy);
+}
+
+/// A client that counts up a row of its own until it is killed.
+fn counts(server: &Server, row: u32) -> Child {
+    let mut client = server.client("app").stdin(Stdio::piped()).spawn().expect("a client");
+    let mut input = client.stdin.take().expect("its input");
+    let line = format!("UPDATE own SET v = v + 1 WHERE id = {row};\n").repeat(100);
+    std::thread::spawn(move || while input.write_all(line.as_bytes()).is_ok() {});
+    client
+}
+
+#[test]
+fn busy_sessions_go_on_for_a_quantum_and_each_gets_its_share() {
+    let server = Server::start("quantum");
+    server.root(
+        "CREATE TABLE d.own (id INT PRIMARY KEY, v INT); INSERT INTO d.own SELECT seq, 0 FROM d.seq_1_to_8",
+    );
+    server.root("SET GLOBAL evenkeel_mode = '1'");
+    let clients: Vec<_> = (1..=8).map(|row| counts(&server, row)).collect();
+    let least = || server.root("SELECT MIN(v) FROM d.own").parse::<u64>().unwrap();
+    server.until("all to begin", || least() > 0);
+    server.root("UPDATE d.own SET v = 0");
+    server.until("all to count", || least() >= 1_000);
+    let most: u64 = server.root("SELECT MAX(v) FROM d.own").parse().unwrap();
+    let number = |name: &str| server.status(name).parse::<u64>().unwrap();
+    let (completed, waits) = (number("completed"), number("waits"));
+    server.clear();
+    clients.into_iter().for_each(|mut client| drop(client.wait()));
+    assert!(least() * 3 >= most, "one has done {most}, when another had done 1,000");
+    assert!(
+        waits * 3 < completed * 2,
+        "{waits} waits for {completed} transactions: places were handed on each time"
+    );
 }
