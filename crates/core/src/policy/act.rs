@@ -141,8 +141,9 @@ impl Statement {
                 if reader.acts.iter().any(|act| act.takes()) { vec![Act::Doubt] } else { Vec::new() };
         }
         let bare = reader.statements > 0 && reader.bare == reader.statements;
-        let bypass = whole && bare && !many && is_plain(text);
-        let idles = reader.waits && whole && is_plain(text) && is_idle(&tokens);
+        let is_plain = is_plain(text);
+        let bypass = whole && bare && !many && is_plain;
+        let idles = reader.waits && whole && is_plain && is_idle(&tokens);
         let digest = digest::digest(tokens.iter().copied());
         let calls = !whole || tokens.iter().any(|token| may_compute(*token));
         let single = whole && reader.statements <= 1 && !reader.acts.iter().any(|act| act.is_opaque());
@@ -153,7 +154,7 @@ impl Statement {
         let reads = plain && only_reads(&tokens);
         let commits = single && commits(&tokens);
         // A compound statement has its own semicolons, and other modes and character sets read other texts as several.
-        let compound = !is_plain(text)
+        let compound = !is_plain
             || tokens.first().is_some_and(|verb| verb.is("declare"))
             || reader.acts.contains(&Act::Call)
             || reader.defines

@@ -140,7 +140,8 @@ const RELEASES: [&str; 2] = ["release_lock", "release_all_locks"];
 pub(super) fn is_plain(text: &[u8]) -> bool {
     let plain = |byte: &u8| byte.is_ascii() && !matches!(byte, b'\\' | 0);
     let executable = |from: &[u8]| from.starts_with(b"/*!") || from.starts_with(b"/*M!");
-    text.iter().all(plain) && !text.windows(4).any(executable) && !text.ends_with(b"/*!")
+    text.iter().all(plain)
+        && (!text.contains(&b'!') || !text.windows(4).any(executable) && !text.ends_with(b"/*!"))
 }
 
 /// Whether this one statement only gives back, or kills a connection by its number.
