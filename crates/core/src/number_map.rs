@@ -36,6 +36,53 @@ impl Hasher for NumberHasher {
     }
 }
 
+/// What is known by digest, of as many digests as there is room for: what was not used since it was full last makes room.
+#[derive(Debug)]
+pub struct Recent<V> {
+    known: NumberMap<u64, (V, u32)>,
+    epoch: u32,
+}
+
+impl<V> Default for Recent<V> {
+    fn default() -> Self {
+        Self { known: NumberMap::default(), epoch: 0 }
+    }
+}
+
+impl<V> Recent<V> {
+    pub const MAX: usize = 4_096;
+
+    pub fn get(&self, digest: u64) -> Option<&V> {
+        self.known.get(&digest).map(|(value, _)| value)
+    }
+
+    /// Its value, which is used by this; `None` where there is no room, or the digest is 0: not known.
+    pub fn used(&mut self, digest: u64, fresh: V) -> Option<&mut V> {
+        if digest == 0 {
+            return None;
+        }
+        let (epoch, is_new) = (self.epoch, !self.known.contains_key(&digest));
+        if is_new && self.known.len() >= Self::MAX {
+            self.known.retain(|_, (_, used)| *used == epoch);
+            self.epoch = epoch.wrapping_add(1);
+        }
+        if is_new && self.known.len() >= Self::MAX {
+            return None;
+        }
+        let (value, used) = self.known.entry(digest).or_insert((fresh, 0));
+        *used = self.epoch;
+        Some(value)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
+        self.known.iter().map(|(digest, (value, _))| (*digest, value))
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.known.values_mut().map(|(value, _)| value)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use crate::control::Available;
 use evenkeel_core::Nanos;
+use evenkeel_core::admission::LaneCensus;
 use evenkeel_core::control::{Fault, Verdict};
 
 /// Something that an operator may want to know. Closed: every view names all of them.
@@ -27,6 +28,8 @@ pub enum Event {
         from: u32,
         to: u32,
     },
+    /// The short lane and the long one, each with why its limit is what it is.
+    Lanes([(LaneCensus, String); 2]),
     /// The controller or a sensor failed. This comes once, until all is well again.
     Fault {
         fault: Fault,

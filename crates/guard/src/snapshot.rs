@@ -1,10 +1,12 @@
 //! A snapshot of a guard: all that views show of one moment.
 
 use crate::control::Available;
+use crate::event::Event;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Census, Interval};
 use evenkeel_core::control::Sample;
 use evenkeel_core::control::{Baseline, Verdict};
+use evenkeel_core::gate::LongReason;
 
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -20,6 +22,23 @@ pub struct Snapshot {
     /// What the signals are while throughput is near its peak.
     pub baseline: Baseline,
     pub totals: Totals,
+    /// The limit of the long lane that is in use, and why.
+    pub long: (u32, LongReason),
+}
+
+impl Snapshot {
+    /// The lanes as the log tells them; `None` while nothing runs or waits.
+    pub fn lanes(&self) -> Option<Event> {
+        let [short, long] = self.census.lanes;
+        let used = self.census.running() + self.census.waiting() > 0;
+        used.then(|| Event::Lanes([(short, self.verdict.to_string()), (long, self.long_decision())]))
+    }
+
+    /// Why the limit of the long lane is what it is.
+    pub fn long_decision(&self) -> String {
+        let (limit, why) = self.long;
+        format!("limit {limit}, because {why}")
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

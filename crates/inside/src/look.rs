@@ -9,7 +9,7 @@ use evenkeel_core::admission::{Costs, Interval};
 use evenkeel_core::control::{
     Bounds, Controller, ControllerSettings, SupervisedController, Verdict as Decided,
 };
-use evenkeel_core::gate::{Class, Gate, Kinds, Lane, Long, LongSample, Seen};
+use evenkeel_core::gate::{Class, Kinds, Lane, Long, LongReason, LongSample, Seen};
 use evenkeel_core::number_map::NumberMap;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
@@ -284,14 +284,16 @@ impl Looker {
 
     fn show(&self, tally: &crate::tally::Tally, decided: Option<&Decided>) {
         let shown = &self.hall.options.shown;
-        let counted = self.hall.at_gate(|keeper| Counted::of(&keeper.gate));
-        for lane in 0..2 {
-            shown.limit[lane].store(counted.limit[lane] as u64, Relaxed);
-            shown.running[lane].store(counted.running[lane] as u64, Relaxed);
-            shown.waiting[lane].store(counted.waiting[lane] as u64, Relaxed);
+        let (lanes, aside, liveness) = self
+            .hall
+            .at_gate(|keeper| (keeper.gate.lanes(), keeper.gate.aside(), keeper.gate.liveness_total()));
+        for (lane, census) in lanes.iter().enumerate() {
+            shown.limit[lane].store(census.limit as u64, Relaxed);
+            shown.running[lane].store(census.running as u64, Relaxed);
+            shown.waiting[lane].store(census.waiting as u64, Relaxed);
         }
-        shown.aside.store(counted.aside as u64, Relaxed);
-        shown.liveness.store(counted.liveness, Relaxed);
+        shown.aside.store(aside as u64, Relaxed);
+        shown.liveness.store(liveness, Relaxed);
         shown.completed.fetch_add(tally.completions() + tally.trifles, Relaxed);
         shown.rolled_back.fetch_add(tally.rolled_back(), Relaxed);
         shown.would_wait.fetch_add(tally.would_wait, Relaxed);
@@ -308,10 +310,14 @@ impl Looker {
             Some(decided) => put(&shown.reasons[0], decided),
             None => {
                 let why = if self.controller.is_some() { "nobody waits" } else { "it is fixed" };
-                put(&shown.reasons[0], &format_args!("limit {}, because {why}", counted.limit[0]));
+                put(&shown.reasons[0], &format_args!("limit {}, because {why}", lanes[0].limit));
             }
         }
-        put(&shown.reasons[1], &format_args!("limit {}", counted.limit[1]));
+        let (long, why) = match self.hall.options.long_limit.load(Relaxed) {
+            0 => (u64::from(self.long.limit()), self.long.reason()),
+            chosen => (chosen, LongReason::Fixed),
+        };
+        put(&shown.reasons[1], &format_args!("limit {long}, because {why}"));
         put(&shown.oldest, &format_args!("{:016x}", self.oldest.1));
         put(
             &shown.state,
@@ -332,26 +338,6 @@ fn supervised(limit: u32) -> SupervisedController {
         .map(|settings| settings.build())
         .unwrap_or_else(|| Box::new(evenkeel_core::control::Fixed::new(limit)));
     SupervisedController::new(controller, limit, LIMIT_MAX)
-}
-
-struct Counted {
-    limit: [usize; 2],
-    running: [usize; 2],
-    waiting: [usize; 2],
-    aside: usize,
-    liveness: u64,
-}
-
-impl Counted {
-    fn of(gate: &Gate) -> Self {
-        Self {
-            limit: Lane::ALL.map(|lane| gate.limit(lane)),
-            running: Lane::ALL.map(|lane| gate.running(lane)),
-            waiting: Lane::ALL.map(|lane| gate.waiting(lane)),
-            aside: gate.aside(),
-            liveness: gate.liveness_total(),
-        }
-    }
 }
 
 impl Hall {

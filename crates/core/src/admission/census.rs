@@ -2,22 +2,16 @@
 
 use super::{Keeper, TenantCensus};
 use crate::Nanos;
-use crate::gate::Lane;
+use crate::gate::LaneCensus;
 use std::fmt;
 use std::sync::Arc;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaneCensus {
-    pub limit: usize,
-    /// Transactions that run now, those aside left out.
-    pub running: usize,
-    pub waiting: usize,
-}
 
 #[derive(Clone, Debug, Default)]
 pub struct Census {
     /// The short lane and the long one.
     pub lanes: [LaneCensus; 2],
+    /// Sessions that wait out of the queue, until the server has answered a KILL QUERY for them.
+    pub being_killed: usize,
     /// Transactions that do not use the server: idle, asleep, or with a client that does not read.
     pub aside: usize,
     /// Most that may stand aside, and how often since the start this bound kept one in its place.
@@ -61,15 +55,12 @@ impl Keeper {
     /// Counts everything but the tenants: a thousand of them are too many to copy ten times a second.
     pub fn brief_census(&self) -> Census {
         let gate = &self.gate;
-        let lanes = Lane::ALL.map(|lane| LaneCensus {
-            limit: gate.limit(lane),
-            running: gate.running(lane),
-            waiting: gate.waiting(lane),
-        });
+        let lanes = gate.lanes();
         let held_up = |lane: &LaneCensus| lane.waiting > 0;
         let overdrawn = |lane: &LaneCensus| held_up(lane) && lane.running > lane.limit;
         Census {
             lanes,
+            being_killed: gate.being_killed(),
             aside: gate.aside(),
             aside_max: self.options.aside_max,
             aside_refused: gate.aside_refused(),

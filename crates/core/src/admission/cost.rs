@@ -6,10 +6,8 @@
 //! raises costs and unit alike, so that weights stay.
 
 use crate::Nanos;
-use crate::number_map::NumberMap;
+use crate::number_map::Recent;
 
-/// Digests that are remembered.
-const DIGESTS_MAX: usize = 4_096;
 /// A floor that is not reached again doubles in about 2,800 transactions of its digest.
 const FORGET: f64 = 1.0 + 1.0 / 4_096.0;
 /// Transactions after which older ones count half in the unit.
@@ -21,16 +19,14 @@ const WEIGHT: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 struct Cost {
     floor: f64,
     count: f64,
-    epoch: u32,
 }
 
 #[derive(Debug, Default)]
 pub struct Costs {
-    known: NumberMap<u64, Cost>,
+    known: Recent<Cost>,
     /// Transactions, and the sum of their floors: the unit is their ratio.
     count: f64,
     sum: f64,
-    epoch: u32,
 }
 
 impl Costs {
@@ -54,46 +50,20 @@ impl Costs {
         (floor / unit).clamp(*WEIGHT.start(), *WEIGHT.end())
     }
 
+    /// What was forgotten meanwhile counts no more.
     fn fade(&mut self) {
         self.known.values_mut().for_each(|cost| cost.count /= 2.0);
-        self.add_up();
-    }
-
-    fn add_up(&mut self) {
-        self.count = self.known.values().map(|cost| cost.count).sum();
-        self.sum = self.known.values().map(|cost| cost.count * cost.floor).sum();
-    }
-
-    pub fn len(&self) -> usize {
-        self.known.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.count = self.known.iter().map(|(_, cost)| cost.count).sum();
+        self.sum = self.known.iter().map(|(_, cost)| cost.count * cost.floor).sum();
     }
 
     fn floor(&mut self, digest: u64, seconds: f64, count: f64) -> Option<f64> {
-        if !self.known.contains_key(&digest) && !self.make_room() {
-            return None;
-        }
-        let fresh = Cost { floor: seconds, count: 0.0, epoch: self.epoch };
-        let cost = self.known.entry(digest).or_insert(fresh);
+        let cost = self.known.used(digest, Cost { floor: seconds, count: 0.0 })?;
         let floor = (cost.floor * FORGET.powf(count)).min(seconds);
         self.sum += cost.count * (floor - cost.floor) + count * floor;
         self.count += count;
-        *cost = Cost { floor, count: cost.count + count, epoch: self.epoch };
+        *cost = Cost { floor, count: cost.count + count };
         Some(floor)
-    }
-
-    /// What was not seen since the table was full the last time makes room.
-    fn make_room(&mut self) -> bool {
-        if self.known.len() >= DIGESTS_MAX {
-            let epoch = self.epoch;
-            self.known.retain(|_, cost| cost.epoch == epoch);
-            self.epoch = self.epoch.wrapping_add(1);
-            self.add_up();
-        }
-        self.known.len() < DIGESTS_MAX
     }
 }
 
@@ -156,9 +126,8 @@ mod tests {
         let mut costs = Costs::default();
         for digest in 1..100_000 {
             costs.weigh(digest, MS);
-            assert!(costs.len() <= DIGESTS_MAX);
         }
-        assert!(!costs.is_empty());
+        assert!((1..=Recent::<Cost>::MAX).contains(&costs.known.iter().count()));
         let mut costs = Costs::default();
         assert_eq!(
             (costs.weigh(0, MS), costs.weigh(9, Nanos::ZERO)),

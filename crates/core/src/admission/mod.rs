@@ -15,8 +15,8 @@ mod tests;
 
 use crate::Nanos;
 use crate::gate::{Asked, AtFront, Gate, Kinds, Lane, Place, Seen, Stand};
-pub use crate::gate::{Caller, Notice, Rejection, SessionId, TenantCensus, TenantId};
-pub use census::{Census, LaneCensus, WaitReason};
+pub use crate::gate::{Caller, LaneCensus, Notice, Rejection, SessionId, TenantCensus, TenantId};
+pub use census::{Census, WaitReason};
 pub use cost::Costs;
 use meter::Meter;
 pub use meter::{Ended, Interval, Outcome};

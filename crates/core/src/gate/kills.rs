@@ -9,18 +9,27 @@ use crate::Nanos;
 impl Gate {
     /// A KILL QUERY goes to the server, for its thread of this number. [`Gate::end_kill`] has to follow.
     pub fn begin_kill(&mut self, now: Nanos, killer: SessionId, thread: u32) {
+        // Two may be at it at once, and the server refuse one of them.
+        if let Some(kill) = self.kills.iter_mut().find(|kill| kill.waiter.thread == thread) {
+            return kill.killers.push(killer);
+        }
         let waiters = |lane: Lane| self.line(lane).waiters().map(move |found| (lane, found));
         let found = Lane::ALL.into_iter().flat_map(waiters).find(|(_, (.., w))| w.thread == thread);
         if let Some((lane, (tenant, ticket, waiter))) = found.filter(|_| thread != 0) {
             self.queues[lane as usize].line.remove(tenant, ticket);
-            self.kills.push(Kill { killer, stand: Stand { lane, tenant, ticket }, waiter });
+            let killers = vec![killer];
+            self.kills.push(Kill { killers, stand: Stand { lane, tenant, ticket }, waiter });
             self.fill(now, lane);
         }
     }
 
     /// The server has done it or refused to, or nobody will know.
     pub fn end_kill(&mut self, now: Nanos, killer: SessionId, done: bool) {
-        let Some(at) = self.kills.iter().position(|kill| kill.killer == killer) else { return };
+        let Some(at) = self.kills.iter().position(|kill| kill.killers.contains(&killer)) else { return };
+        self.kills[at].killers.retain(|one| *one != killer);
+        if !done && !self.kills[at].killers.is_empty() {
+            return;
+        }
         let Kill { stand: Stand { lane, tenant, ticket }, waiter, .. } = self.kills.swap_remove(at);
         if done {
             self.tenants.get(tenant).cancelled += 1;
@@ -30,6 +39,11 @@ impl Gate {
             self.queues[lane as usize].line.push(tenant, ticket, waiter);
             self.fill(now, lane);
         }
+    }
+
+    /// Sessions that wait out of the queue, until the server has answered a KILL QUERY for them.
+    pub fn being_killed(&self) -> usize {
+        self.kills.len()
     }
 }
 
@@ -49,6 +63,20 @@ mod tests {
             panic!("it has to wait")
         };
         stand
+    }
+
+    #[test]
+    fn of_two_that_kill_the_same_one_it_takes_one_that_may() {
+        let (now, killers) = (Nanos::ZERO, [SessionId(8), SessionId(9)]);
+        for done in [[false, true], [true, false]] {
+            let mut gate = Gate::new([1, 1], Options::default());
+            gate.enter(Lane::Short);
+            waits(&mut gate, 2);
+            killers.iter().for_each(|killer| gate.begin_kill(now, *killer, 2));
+            killers.iter().zip(done).for_each(|(killer, done)| gate.end_kill(now, *killer, done));
+            assert_eq!(notices(&mut gate), [Notice::Rejected(SessionId(2), Rejection::Killed)]);
+            assert_eq!((gate.waiting(Lane::Short), gate.being_killed()), (0, 0));
+        }
     }
 
     #[test]

@@ -4,15 +4,13 @@
 
 use super::Lane;
 use crate::Nanos;
-use crate::number_map::NumberMap;
+use crate::number_map::Recent;
 
 /// Long is this many times the median, and at least so much: below it a stall of the machine would pass for a long transaction.
 const TIMES: f64 = 10.0;
 const LEAST: Nanos = Nanos::from_millis(20);
 /// Before any median is known.
 const FIRST: Nanos = Nanos::from_millis(200);
-/// Kinds that are remembered.
-const KINDS_MAX: usize = 4_096;
 /// Transactions of a kind after which older ones count half.
 const HORIZON: f64 = 256.0;
 /// From so many on a kind is known, and a single one of it that lasts has met with something: so many times the threshold are borne.
@@ -57,7 +55,6 @@ struct Kind {
     long: f64,
     floor_s: f64,
     class: Option<Class>,
-    epoch: u32,
 }
 
 impl Kind {
@@ -86,15 +83,14 @@ impl Kind {
 /// The kinds that were seen lately, and from when on a transaction is long.
 #[derive(Debug)]
 pub struct Kinds {
-    known: NumberMap<u64, Kind>,
+    known: Recent<Kind>,
     times: [f64; BUCKETS],
     threshold: Nanos,
-    epoch: u32,
 }
 
 impl Default for Kinds {
     fn default() -> Self {
-        Self { known: NumberMap::default(), times: [0.0; BUCKETS], threshold: FIRST, epoch: 0 }
+        Self { known: Recent::default(), times: [0.0; BUCKETS], threshold: FIRST }
     }
 }
 
@@ -112,25 +108,21 @@ impl Kinds {
 
     /// So it went with the transactions of this kind; whether its lane has changed by that.
     pub fn learn(&mut self, digest: u64, seen: Seen) -> bool {
-        if digest == 0 || !self.known.contains_key(&digest) && !self.make_room() {
-            return false;
-        }
-        let fresh = Kind { count: 0.0, long: 0.0, floor_s: f64::INFINITY, class: None, epoch: self.epoch };
-        let kind = self.known.entry(digest).or_insert(fresh);
+        let fresh = Kind { count: 0.0, long: 0.0, floor_s: f64::INFINITY, class: None };
+        let Some(kind) = self.known.used(digest, fresh) else { return false };
         let before = kind.class;
         kind.add(seen);
-        kind.epoch = self.epoch;
         kind.class != before
     }
 
     pub fn lane(&self, digest: u64) -> Lane {
-        let class = self.known.get(&digest).and_then(|kind| kind.class);
+        let class = self.known.get(digest).and_then(|kind| kind.class);
         if class == Some(Class::Long) { Lane::Long } else { Lane::Short }
     }
 
     /// The kinds that have a class.
     pub fn classes(&self) -> impl Iterator<Item = (u64, Class)> {
-        self.known.iter().filter_map(|(digest, kind)| Some((*digest, kind.class?)))
+        self.known.iter().filter_map(|(digest, kind)| Some((digest, kind.class?)))
     }
 
     /// From when on a transaction is long.
@@ -140,10 +132,8 @@ impl Kinds {
 
     /// How long one of this kind may last before it leaves the short lane.
     pub fn patience(&self, digest: u64) -> Nanos {
-        let known = self
-            .known
-            .get(&digest)
-            .is_some_and(|kind| kind.count >= KNOWN && kind.class != Some(Class::Long));
+        let known =
+            self.known.get(digest).is_some_and(|kind| kind.count >= KNOWN && kind.class != Some(Class::Long));
         if known { Nanos(self.threshold.0.saturating_mul(PATIENCE)) } else { self.threshold }
     }
 
@@ -162,16 +152,6 @@ impl Kinds {
         let micros = 10_f64.powf((median.unwrap_or(0) + 1) as f64 / PER_DECADE);
         self.threshold = Nanos((TIMES * micros * 1e3) as u64).max(LEAST);
         self.times = [0.0; BUCKETS];
-    }
-
-    /// What was not seen since the table was full the last time makes room.
-    fn make_room(&mut self) -> bool {
-        if self.known.len() >= KINDS_MAX {
-            let epoch = self.epoch;
-            self.known.retain(|_, kind| kind.epoch == epoch);
-            self.epoch = self.epoch.wrapping_add(1);
-        }
-        self.known.len() < KINDS_MAX
     }
 }
 
@@ -235,8 +215,8 @@ mod tests {
         for digest in 2..40_000 {
             kinds.learn(1, seen(1, 1));
             kinds.learn(digest, seen(1, 0));
-            assert!(kinds.known.len() <= KINDS_MAX);
         }
+        assert!(kinds.known.iter().count() <= Recent::<Kind>::MAX);
         assert_eq!(kinds.lane(1), Lane::Long);
     }
 }

@@ -4,6 +4,8 @@
 //! turns of a second each. A step up is kept where it costs short work less than [`COST`], and a step down where it brings that much. So
 //! reports that compete for the CPU run one or two at a time, and such as wait for a disk that nobody else wants run side by side.
 
+use std::fmt;
+
 /// Share of short work that a step up may cost.
 const COST: f64 = 0.05;
 /// Length of a turn, and what is left out at its beginning, in seconds.
@@ -21,6 +23,40 @@ pub struct LongSample {
     pub short_work: f64,
     /// Whether long transactions waited, or ran up to their limit.
     pub full: bool,
+}
+
+/// Why the limit is what it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum LongReason {
+    #[default]
+    Idle,
+    New,
+    Fixed,
+    Comparing(u32),
+    /// There was no short work while this limit was compared.
+    NoShortWork(u32),
+    /// The higher of two limits that were compared cost short work this share.
+    Cost {
+        higher: u32,
+        share: f64,
+        in_use: bool,
+    },
+}
+
+impl fmt::Display for LongReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Idle => f.write_str("nothing waits"),
+            Self::New => f.write_str("no other limit was compared yet"),
+            Self::Fixed => f.write_str("it is fixed"),
+            Self::Comparing(to) => write!(f, "it is being compared with {to}"),
+            Self::NoShortWork(to) => write!(f, "{to} was compared without any short work"),
+            Self::Cost { share, in_use: true, .. } => {
+                write!(f, "it costs short work {:.0} %", 100.0 * share.max(0.0))
+            }
+            Self::Cost { higher, share, .. } => write!(f, "{higher} cost short work {:.0} %", 100.0 * share),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,13 +83,25 @@ pub struct Long {
     up: bool,
     rest_s: f64,
     wait_s: f64,
+    full: bool,
+    learnt: LongReason,
 }
 
 impl Long {
     /// Begins with this limit; it passes `most` never.
     pub fn new(limit: u32, most: u32) -> Self {
         let limit = limit.clamp(1, most.max(1));
-        Self { limit, most: most.max(1), trial: None, up: false, rest_s: REST_S.0, wait_s: REST_S.0 }
+        let (rest_s, learnt) = (REST_S.0, LongReason::New);
+        Self { limit, most: most.max(1), trial: None, up: false, rest_s, wait_s: rest_s, full: false, learnt }
+    }
+
+    /// Why the limit in use is what it is.
+    pub fn reason(&self) -> LongReason {
+        match &self.trial {
+            _ if !self.full => LongReason::Idle,
+            Some(trial) => LongReason::Comparing(trial.to),
+            None => self.learnt,
+        }
     }
 
     /// The limit in use, which a trial may differ from.
@@ -63,6 +111,7 @@ impl Long {
 
     /// The limit that is to be in force from now on.
     pub fn update(&mut self, sample: &LongSample) -> u32 {
+        self.full = sample.full;
         if !sample.full || sample.seconds <= 0.0 {
             // What was begun says nothing any more.
             self.trial = None;
@@ -107,8 +156,18 @@ impl Long {
     fn decide(&mut self, trial: &Trial) {
         let [in_use, tried] = trial.sides.map(|side| side.work / side.seconds.max(1e-9));
         let good = if self.up { tried >= (1.0 - COST) * in_use } else { tried * (1.0 - COST) > in_use };
+        let (higher, lower) = if self.up { (tried, in_use) } else { (in_use, tried) };
         // Without short work nothing is to be learnt.
-        if good && in_use > 0.0 {
+        let taken = good && in_use > 0.0;
+        self.learnt = match in_use > 0.0 && lower > 0.0 {
+            true => LongReason::Cost {
+                higher: self.limit.max(trial.to),
+                share: 1.0 - higher / lower,
+                in_use: taken == self.up,
+            },
+            false => LongReason::NoShortWork(trial.to),
+        };
+        if taken {
             self.limit = trial.to;
             // The next one goes the same way.
             self.up = !self.up;
@@ -145,6 +204,24 @@ mod tests {
     fn what_costs_short_work_nothing_runs_side_by_side_up_to_where_it_does() {
         let disk = |limit: u32| if limit <= 12 { 100.0 } else { 50.0 };
         assert!((8..=12).contains(&found(2, 200, disk)));
+    }
+
+    #[test]
+    fn the_limit_says_what_the_higher_one_costs_and_that_nothing_waits() {
+        let full = |short_work| LongSample { seconds: 0.05, short_work, full: true };
+        let mut long = Long::new(1, 64);
+        let mut limit = long.update(&full(1.0));
+        assert_eq!(long.reason().to_string(), "no other limit was compared yet");
+        while long.reason() == LongReason::New {
+            limit = long.update(&full(1.0));
+        }
+        assert_eq!(long.reason().to_string(), "it is being compared with 2");
+        while long.reason() == LongReason::Comparing(2) {
+            limit = long.update(&full(if limit == 2 { 0.88 } else { 1.0 }));
+        }
+        assert_eq!((limit, long.reason().to_string()), (1, "2 cost short work 12 %".to_owned()));
+        long.update(&LongSample { full: false, ..full(1.0) });
+        assert_eq!(long.reason().to_string(), "nothing waits");
     }
 
     #[test]

@@ -19,13 +19,13 @@ mod words;
 use crate::Nanos;
 pub use front::{AtFront, Front, LIMIT_MAX};
 pub use kinds::{Class, Kinds, Seen};
-pub use long::{Long, LongSample};
+pub use long::{Long, LongReason, LongSample};
 use std::collections::VecDeque;
 use std::sync::Arc;
 pub use tenant::TenantCensus;
 pub(crate) use tenant::Tenants;
 use tenant::{Line, Ticket, Waiter};
-pub use words::{Caller, Notice, Rejection, SessionId, TenantId};
+pub use words::{Caller, LaneCensus, Mode, Notice, Rejection, SessionId, TenantId};
 
 /// Which limit a transaction runs under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,7 +91,7 @@ struct Queue {
 /// A KILL QUERY under way, and who waits out of the queue until the server has answered it.
 #[derive(Debug)]
 struct Kill {
-    killer: SessionId,
+    killers: Vec<SessionId>,
     stand: Stand,
     waiter: Waiter,
 }
@@ -331,6 +331,15 @@ impl Gate {
 
     pub fn waiting(&self, lane: Lane) -> usize {
         self.line(lane).waiting()
+    }
+
+    pub fn lanes(&self) -> [LaneCensus; 2] {
+        let census = |lane| LaneCensus {
+            limit: self.limit(lane),
+            running: self.running(lane),
+            waiting: self.waiting(lane),
+        };
+        Lane::ALL.map(census)
     }
 
     pub fn aside(&self) -> usize {

@@ -2,6 +2,40 @@
 
 use crate::Nanos;
 
+/// What the gate does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing.
+    Off,
+    /// Counts what it would hold back.
+    Watch,
+    /// Limits, and finds the limits.
+    Auto,
+    /// Limits short transactions to so many.
+    Fixed(u32),
+}
+
+impl Mode {
+    /// From `off`, `watch`, `auto` or a number from 1 on.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text.trim().to_ascii_lowercase().as_str() {
+            "off" => Self::Off,
+            "watch" => Self::Watch,
+            "auto" => Self::Auto,
+            number => Self::Fixed(number.parse().ok().filter(|limit| (1..=100_000).contains(limit))?),
+        })
+    }
+}
+
+/// A lane at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneCensus {
+    pub limit: usize,
+    /// Transactions that run now, those aside left out.
+    pub running: usize,
+    pub waiting: usize,
+}
+
 /// The session that a call is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
@@ -40,3 +74,20 @@ pub struct SessionId(pub u64);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TenantId(pub(super) u32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_a_word_or_a_number() {
+        for (text, mode) in
+            [("auto", Mode::Auto), ("OFF", Mode::Off), ("watch", Mode::Watch), (" 12 ", Mode::Fixed(12))]
+        {
+            assert_eq!(Mode::parse(text), Some(mode));
+        }
+        for wrong in ["", "0", "on", "-3", "100001"] {
+            assert_eq!(Mode::parse(wrong), None, "{wrong}");
+        }
+    }
+}

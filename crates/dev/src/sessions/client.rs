@@ -162,7 +162,7 @@ impl Client {
         let command = match () {
             () if ledger.sent_total() >= most => Command::Quit,
             () if self.floods => return self.flood(ledger, random),
-            () => Command::any(random),
+            () => Command::any(random, ledger.other),
         };
         if !command.is_alone() || ledger.pending() == 0 {
             self.send(command, ledger);

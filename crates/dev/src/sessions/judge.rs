@@ -188,12 +188,18 @@ impl World {
             let has = |slot: &&Slot| slot.pair.session.standing() == Some(wanted);
             self.slots.iter().filter(present).filter(has).count()
         };
-        let found = (census.running(), census.aside, census.waiting());
+        let found = (census.running(), census.aside, census.waiting() + census.being_killed);
         let held = (count(Standing::Held), count(Standing::Aside), count(Standing::Waiting));
         if found != held {
             return Err(format!("running, aside, waiting: the gate knows {found:?}, sessions have {held:?}"));
         }
-        self.gateway.verdict()
+        if census.aside > census.aside_max {
+            return Err(format!("{} stand aside, where {} may", census.aside, census.aside_max));
+        }
+        match census.lanes.iter().find(|lane| lane.waiting > 0 && lane.running < lane.limit) {
+            Some(lane) => Err(format!("a place is free while somebody waits: {lane:?}")),
+            None => self.gateway.verdict(),
+        }
     }
 
     /// Permits count at the tenants whose sessions have them, where that does not change just now; and no tenant passes the

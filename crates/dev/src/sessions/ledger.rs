@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 
 /// Code of the error by which the guard refuses a command in the middle of a session. It never ends one.
 const REFUSED: u16 = 1637;
+/// That by which it ends a wait, since somebody has killed it.
+const KILLED: u16 = 1317;
 /// And of that by which it ends a session of which a side has said what is not the protocol.
 const MALFORMED: u16 = 1835;
 /// What every error of the guard's own says.
@@ -17,12 +19,17 @@ const GUARD: &[u8] = b"evenkeel guard: ";
 struct Sent {
     command: Command,
     payload: Vec<u8>,
+    at: Nanos,
 }
 
 #[derive(Debug, Default)]
 pub struct Ledger {
     /// The present time, for who has no clock.
     pub now: Nanos,
+    /// The number of a session that its client may kill.
+    pub other: u64,
+    /// How often the server has done a KILL QUERY for it while it did nothing there.
+    pub kills: u32,
     /// Commands of the client, in their order; without those that the guard has refused.
     sent: Vec<Sent>,
     /// How many there were in all.
@@ -70,7 +77,7 @@ impl Ledger {
             self.login.get_or_insert(self.now);
         }
         let payload = command.payload(self.sent_total);
-        self.sent.push(Sent { command, payload: payload.clone() });
+        self.sent.push(Sent { command, payload: payload.clone(), at: self.now });
         payload
     }
 
@@ -88,6 +95,17 @@ impl Ledger {
 
     pub fn sent_total(&self) -> u32 {
         self.sent_total
+    }
+
+    /// When the client sent what the server has read last, and how much that has answered by now.
+    pub fn last_read(&self) -> (Nanos, usize) {
+        let sent = self.read.checked_sub(1).and_then(|at| self.sent.get(at));
+        (sent.map_or(self.now, |sent| sent.at), self.answered.len())
+    }
+
+    /// Whether the client has heard so much of what the server has answered.
+    pub fn has_heard(&self, answered: usize) -> bool {
+        self.heard >= answered
     }
 
     pub fn last(&self) -> Option<&Command> {
@@ -155,7 +173,9 @@ impl Ledger {
                 let (number, packet) = (*number, packet.to_vec());
                 self.aside.clear();
                 // No command of a client's here needs more than one packet.
-                if packet.get(1..3) == Some(&REFUSED.to_le_bytes()) && number != 1 {
+                if [REFUSED, KILLED].iter().any(|code| packet.get(1..3) == Some(&code.to_le_bytes()))
+                    && number != 1
+                {
                     return Err(format!("the client heard of a refusal in packet {number}, where 1 was due"));
                 }
                 self.take_guards_words(&packet)?;
@@ -175,6 +195,13 @@ impl Ledger {
                 Err("the guard took for no protocol what both sides had said by it".into())
             }
             REFUSED => self.take_refusal(),
+            KILLED if self.kills == 0 => {
+                Err("the client heard that it was killed, and nobody has done that".into())
+            }
+            KILLED => {
+                self.kills -= 1;
+                self.take_refusal()
+            }
             code => {
                 self.last_words = Some(code);
                 Ok(())

@@ -24,7 +24,8 @@ pub enum Command {
     ReleaseLock(u64),
     Two,
     Sleep,
-    Kill,
+    /// Ends the statement of a session with this number, or the whole session.
+    Kill(u64, bool),
     /// The server asks the client for a file.
     Load,
     /// Forgets a prepared statement; not answered.
@@ -34,12 +35,13 @@ pub enum Command {
 }
 
 impl Command {
-    pub fn any(random: &mut Random) -> Self {
+    /// It may kill the session of that number.
+    pub fn any(random: &mut Random, other: u64) -> Self {
         let key = random.uniform(0, KEYS - 1);
         match random.uniform(0, 99) {
             0..=4 => Self::Ping,
             5..=7 => Self::NoDatabase,
-            8..=28 => Self::Select(random.uniform(0, 1 << 40)),
+            8..=26 => Self::Select(random.uniform(0, 1 << 40)),
             29..=36 => Self::Rows(random.uniform(1, 60)),
             37..=50 => Self::Update(key),
             51..=60 => Self::Begin,
@@ -48,7 +50,7 @@ impl Command {
             78..=83 => Self::ReleaseLock(key),
             84..=87 => Self::Two,
             88..=89 => Self::Sleep,
-            90 => Self::Kill,
+            27..=28 | 90 => Self::Kill(other, random.chance(0.2)),
             91..=93 => Self::Load,
             94..=95 => Self::Close,
             96..=98 => Self::ChangeUser(account(random)),
@@ -95,7 +97,8 @@ impl Command {
             Self::ReleaseLock(name) => format!("SELECT RELEASE_LOCK('{name}')"),
             Self::Two => "SELECT a FROM t LIMIT 20; SELECT 1".to_owned(),
             Self::Sleep => "SELECT SLEEP(3)".to_owned(),
-            Self::Kill => "KILL QUERY 17".to_owned(),
+            Self::Kill(number, false) => format!("KILL QUERY {number}"),
+            Self::Kill(number, true) => format!("KILL {number}"),
             Self::Load => "LOAD DATA LOCAL INFILE 'x' INTO TABLE t".to_owned(),
         };
         format!("\x03{sql} /* {number} */").into_bytes()

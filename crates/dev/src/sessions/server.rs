@@ -20,17 +20,25 @@ const LONG_MAX_MS: u64 = 400;
 const LOCK_WAIT: Nanos = Nanos::from_millis(400);
 const LOCK_WAIT_ENDED: &[u8] = b"\xff\xb5\x04#HY000lock wait";
 const DEADLOCK: &[u8] = b"\xff\xbd\x04#40001deadlock";
+const INTERRUPTED: &[u8] = b"\xff\x25\x05#70100interrupted";
+const NOT_OWNER: &[u8] = b"\xff\x47\x04#HY000not the owner";
 const NO_DATABASE: &[u8] = b"\xff\x19\x04#42000unknown database";
 /// By this the guard keeps a server awake. Statements that clients close here have other numbers.
 const KEEPS_AWAKE: [u8; 5] = [0x19, 0, 0, 0, 0];
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x3f\0\x0b\0\0\0\x03\0\0\0\0\0";
-const GREETING: &[u8] = b"\x0a10.11.6-model\0\x07\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x80\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0";
+/// In front of the number of the connection, and behind it.
+const GREETING: [&[u8]; 2] = [
+    b"\x0a10.11.6-model\0",
+    b"abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x80\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0",
+];
 
 /// What connections hold that others may wait for: by row or name, whose it is. A connection is known by its number.
 #[derive(Debug, Default)]
 pub struct Locks {
     rows: HashMap<u64, usize>,
     names: HashMap<u64, usize>,
+    /// What was killed and has not heard of it: the number, and whether its connection is to end.
+    pub killed: Option<(u64, bool)>,
 }
 
 impl Locks {
@@ -77,6 +85,7 @@ pub struct Connection {
     user: String,
     in_transaction: bool,
     ended: bool,
+    interrupted: bool,
 }
 
 impl Connection {
@@ -90,6 +99,24 @@ impl Connection {
             user: String::new(),
             in_transaction: false,
             ended: false,
+            interrupted: false,
+        }
+    }
+
+    /// Somebody has killed it, or the statement that it works for.
+    pub fn kill(&mut self, connection: bool, ledger: &mut Ledger) {
+        use Command::{Rows, Select, Sleep, Two, Update};
+        match &self.phase {
+            Phase::Greeting | Phase::Login | Phase::Closed => {}
+            _ if connection => {
+                ledger.server_ends.get_or_insert(ledger.now);
+                (self.phase, self.ended) = (Phase::Ready, true);
+            }
+            Phase::Busy { command: Rows(_) | Select(_) | Sleep | Two | Update(_), .. } => {
+                self.interrupted = true
+            }
+            Phase::Busy { .. } => {}
+            _ => ledger.kills += 1,
         }
     }
 
@@ -151,7 +178,7 @@ impl Connection {
             return Ok(None);
         }
         if self.phase == Phase::Greeting {
-            self.say(0, GREETING);
+            self.say(0, &GREETING.join(&(self.who as u32).to_le_bytes()[..]));
             self.phase = Phase::Login;
             return Ok(None);
         }
@@ -299,7 +326,8 @@ impl Connection {
         let Phase::Busy { command, since, until } = &self.phase else { return };
         let (command, since, until, now) = (command.clone(), *since, *until, ledger.now);
         let locked = locks.takes(self.who, &command);
-        if now < until || !locked && now - since < LOCK_WAIT {
+        let interrupted = std::mem::take(&mut self.interrupted);
+        if !interrupted && (now < until || !locked && now - since < LOCK_WAIT) {
             return;
         }
         self.phase = Phase::Ready;
@@ -309,8 +337,16 @@ impl Connection {
             let ok = self.ok();
             return self.say(1, &ok);
         }
+        if interrupted {
+            return self.fail(locks, ledger, INTERRUPTED);
+        }
         match command {
-            Command::Update(_) if !locked || random.chance(0.03) => self.fail(locks, ledger, random),
+            Command::Kill(..) if random.chance(0.3) => self.answer(ledger, 1, NOT_OWNER, true),
+            Command::Update(_) if !locked || random.chance(0.03) => {
+                let deadlock = random.chance(0.5);
+                self.in_transaction &= !deadlock;
+                self.fail(locks, ledger, if deadlock { DEADLOCK } else { LOCK_WAIT_ENDED });
+            }
             Command::Load => {
                 ledger.file_wanted = true;
                 self.phase = Phase::File;
@@ -348,6 +384,7 @@ impl Connection {
                 self.in_transaction = true;
             }
             Command::Commit => self.in_transaction = false,
+            Command::Kill(number, connection) => locks.killed = Some((number, connection)),
             Command::ChangeUser(user) => {
                 locks.drop_all(self.who);
                 self.in_transaction = false;
@@ -362,14 +399,12 @@ impl Connection {
         self.answer(ledger, 1, &ok, true);
     }
 
-    /// A lock wait that took too long leaves the transaction open, a deadlock ends it.
-    fn fail(&mut self, locks: &mut Locks, ledger: &mut Ledger, random: &mut Random) {
-        let deadlock = random.chance(0.5);
-        self.in_transaction &= !deadlock;
+    /// A lock wait that took too long, or a KILL, leaves the transaction open; a deadlock has ended it.
+    fn fail(&mut self, locks: &mut Locks, ledger: &mut Ledger, error: &[u8]) {
         if !self.in_transaction {
             locks.drop_rows(self.who);
         }
-        self.answer(ledger, 1, if deadlock { DEADLOCK } else { LOCK_WAIT_ENDED }, true);
+        self.answer(ledger, 1, error, true);
     }
 }
 

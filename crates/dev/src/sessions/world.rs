@@ -1,5 +1,6 @@
 //! Everything of a simulation: sessions with their clients and connections, the gate, the network and its troubles.
 
+mod kills;
 mod serve;
 
 use super::client::Client;
@@ -17,6 +18,7 @@ use evenkeel_guard::proxy::session::{Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
+pub use kills::Kill;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -49,6 +51,10 @@ pub struct Slot {
     pub left: Option<Nanos>,
     /// When the guard dropped it.
     pub closed: Option<Nanos>,
+    /// Of each end of a wait that it was told, whether a KILL was its reason.
+    pub ends: Vec<bool>,
+    /// Since when it waits, and how many waits have ended before.
+    pub waits: Option<(Nanos, usize)>,
 }
 
 impl Slot {
@@ -75,6 +81,7 @@ pub struct World {
     disturbances: u64,
     /// Nobody comes any more.
     ending: bool,
+    pub kills: Vec<Kill>,
     /// What was found wrong and not yet told.
     pub wrong: Option<String>,
 }
@@ -126,6 +133,7 @@ impl World {
             buffer: vec![0; BUFFER],
             disturbances,
             ending: false,
+            kills: Vec::new(),
             wrong: None,
         };
         for _ in 0..SLOTS {
@@ -157,6 +165,8 @@ impl World {
             far,
             left: None,
             closed: None,
+            ends: Vec::new(),
+            waits: None,
         }
     }
 
@@ -171,6 +181,7 @@ impl World {
             _ => self.carry(at),
         }
         self.replace(at);
+        self.see_waits();
         self.judge(at)
     }
 
@@ -226,15 +237,17 @@ impl World {
     }
 
     fn let_client_act(&mut self, at: usize) -> Result<(), String> {
+        let other = self.someone();
         let slot = &mut self.slots[at];
         let (was_gone, was_broken) = (slot.client.is_gone(), slot.near.borrow().broken);
         let was_told = slot.ledger.last_words.is_some();
-        slot.ledger.now = self.now.get();
+        (slot.ledger.now, slot.ledger.other) = (self.now.get(), other);
         slot.client.act(&mut slot.near.borrow_mut(), &mut slot.ledger, &mut self.random)?;
         if slot.client.was_let_in() && slot.ledger.pending() == 0 {
             slot.ledger.login = None;
         }
         self.judge_ending(&self.slots[at], was_gone, was_told)?;
+        self.judge_kills()?;
         if !was_gone && !was_broken {
             // Room that it made, and the end that it told, are seen.
             self.room(at, Side::Client);
@@ -255,9 +268,13 @@ impl World {
         if slot.ledger.reset && !was_reset {
             Self::judge_reset(slot)?;
         }
+        let killed = self.locks.killed.take();
         let reachable = !slot.far.borrow().broken && slot.far.borrow().vanished.is_none();
         if let Some(command) = begun.filter(|_| reachable) {
             Self::judge_work(slot, &command)?;
+        }
+        if let Some((number, connection)) = killed {
+            self.kill(at, number, connection);
         }
         self.room(at, Side::Server);
         Ok(())
@@ -298,9 +315,12 @@ impl World {
         let most = self.random.uniform(1, 5) as usize;
         match self.random.uniform(0, 19) {
             // Another server takes the place of this one: new sessions go there.
-            0 => self.reach(&mut |gate, now| {
-                gate.new_server(now);
-            }),
+            0 => {
+                self.kills.clear();
+                self.reach(&mut |gate, now| {
+                    gate.new_server(now);
+                });
+            }
             1..=5 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Short, most)),
             6..=7 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Long, most)),
             _ => return,

@@ -3,12 +3,29 @@
 use crate::view::live::{self, Frame, HISTORY_MAX, keep, seconds, spark};
 use anyhow::{Result, anyhow};
 use evenkeel_os::clock::monotonic;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, Flavor, Target};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The name of the plugin, and that of its file without `.so`.
 pub const PLUGIN: &str = "evenkeel";
 pub const LIBRARY: &str = "evenkeel_guard";
+
+/// What installs the plugin, once its file is in the server's plugin folder.
+pub fn install_sql(flavor: Flavor) -> String {
+    match flavor {
+        Flavor::MariaDb => format!("INSTALL SONAME '{LIBRARY}'"),
+        Flavor::MySql => format!("INSTALL PLUGIN {PLUGIN} SONAME '{LIBRARY}.so'"),
+    }
+}
+
+/// The plugin's file on this machine, where `make plugin` or the package leaves it.
+pub fn known_file() -> Option<PathBuf> {
+    let name = format!("{LIBRARY}.so");
+    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("../plugin")));
+    let folders = beside.into_iter().chain(["target/plugin".into(), "/usr/lib/mysql/plugin".into()]);
+    folders.map(|folder| folder.join(&name)).find_map(|file| file.canonicalize().ok())
+}
 
 /// Whether this names a server, and not where a proxy serves its metrics.
 pub fn is_server(text: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Events of a guard as lines on stderr.
 
 use crate::view::log::{self, Form, Parts};
+use evenkeel_core::admission::LaneCensus;
 use evenkeel_core::control::Reason;
 use evenkeel_core::control::Verdict;
 use evenkeel_guard::event::Event;
@@ -29,6 +30,7 @@ fn parts(event: &Event) -> Parts {
             let why = format!("limit {to}, because `max_limit` allows no more than {to} from now on");
             ("info", "limit", json!({ "from": from, "to": to, "why": why }))
         }
+        Event::Lanes(lanes) => lanes_told(lanes),
         Event::Fault { fault, limit } => {
             ("error", "fault", json!({ "fault": fault.to_string(), "limit": limit }))
         }
@@ -67,6 +69,14 @@ fn parts(event: &Event) -> Parts {
         }
         Event::Drained { cut } => ("info", "drained", json!({ "cut": cut })),
     }
+}
+
+fn lanes_told([(short, why), (long, long_why)]: &[(LaneCensus, String); 2]) -> Parts {
+    let told = json!({
+        "limit": short.limit, "running": short.running, "waiting": short.waiting, "why": why, "long_limit": long.limit,
+        "long_running": long.running, "long_waiting": long.waiting, "long_why": long_why,
+    });
+    ("info", "lanes", told)
 }
 
 /// Fields with what to do about them, if anything is.
@@ -223,6 +233,19 @@ mod tests {
         assert!(!is_step(&limit(Reason::Brake { from: 9, because: Hint::Locks })));
         let kept = Event::Limit { from: 5, verdict: Verdict { decision: None, ..verdict() }, dry_run: false };
         assert!(!is_step(&kept) && !is_step(&Event::MaxLimit { from: 9, to: 4 }));
+    }
+
+    #[test]
+    fn each_lane_is_told_with_what_runs_and_waits_and_why() {
+        let told = line(&super::super::fixture::snapshot().lanes().unwrap(), 0, Form::Text);
+        for part in [
+            "event=lanes limit=4 ",
+            "why=\"limit 4, because it is fixed\"",
+            "long_running=1",
+            "long_why=\"limit 2, because 3 cost short work 12 %\"",
+        ] {
+            assert!(told.contains(part), "{part} is missing in {told}");
+        }
     }
 
     #[test]

@@ -41,6 +41,7 @@ metrics! { METRICS: |s: Snapshot|
     json "at_s" => s.at.as_secs_f64();
     json "controller" => s.controller;
     json "decision" => s.verdict.to_string();
+    json "long_decision" => s.long_decision();
     json "held" => s.verdict.is_kept();
     json "reason" => s.census.reason.to_string();
     gauge "limit" "Most transactions that may run in the short lane." => s.census.lanes[0].limit;

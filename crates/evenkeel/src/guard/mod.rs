@@ -14,6 +14,7 @@ pub mod fixture {
     use evenkeel_core::admission::{Admission, Caller, Ended, Keeper, Options, Outcome, SessionId};
     use evenkeel_core::control::{Baseline, Verdict};
     use evenkeel_core::control::{Decision, Reason, Response, Sample};
+    use evenkeel_core::gate::LongReason;
     use evenkeel_guard::control::Available;
     use evenkeel_guard::snapshot::{Snapshot, Totals};
 
@@ -74,6 +75,7 @@ pub mod fixture {
             available: Available { process: Some(17), pressure: true, ..Available::default() },
             baseline: Baseline::default(),
             totals: interval_totals,
+            long: (2, LongReason::Cost { higher: 3, share: 0.12, in_use: false }),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::format;
 use crate::view::http;
 use anyhow::Result;
 use serde::Deserialize;
+use std::path::Path;
 
 /// Columns of an act's name.
 const NAME: usize = 20;
@@ -14,8 +15,10 @@ pub struct Sample {
     pub seconds: f64,
     pub commits: u64,
     pub deadlocks: u64,
+    /// Whether load and limit have settled.
+    pub counts: bool,
     /// What the guard said at its end; `None` without one.
-    pub guard: Option<Status>,
+    pub guard: Option<String>,
 }
 
 impl Sample {
@@ -24,13 +27,11 @@ impl Sample {
     }
 }
 
-/// A stretch of the show under one load.
+/// What was seen of one load, in all of its turns.
 #[derive(Clone, Debug, Default)]
 pub struct Act {
     /// As `direct, 8 clients`.
     pub name: String,
-    /// Samples at its begin that its figures leave out: the load, or the guard, is not there yet.
-    pub settle: usize,
     pub samples: Vec<Sample>,
 }
 
@@ -39,51 +40,99 @@ impl Act {
     pub fn line(&self, second: usize) -> String {
         let Some(sample) = self.samples.last() else { return String::new() };
         let (rate, met) = (per_second(sample.rate()), met(sample.commits, sample.deadlocks));
-        let guard = sample.guard.as_ref().map_or_else(
-            String::new,
-            |Status { limit, running, waiting, decision, .. }| {
-                format!("  limit {limit}  running {running}  waiting {waiting}: {decision}")
-            },
-        );
+        let guard = sample.guard.as_ref().map_or_else(String::new, |told| format!("  {told}"));
         format!("{second:>4} s  {:<NAME$}  {rate:>8}  {met}{guard}", self.name)
+    }
+
+    fn counted(&self) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().filter(|sample| sample.counts)
+    }
+
+    /// Commits in a second.
+    fn mean(&self) -> Option<f64> {
+        let seconds: f64 = self.counted().map(|sample| sample.seconds).sum();
+        (seconds > 0.0).then(|| self.counted().map(|sample| sample.commits as f64).sum::<f64>() / seconds)
     }
 
     /// What it comes to: mean, deadlocks, slowest and fastest sample.
     fn figures(&self) -> String {
-        let counted = self.samples.get(self.settle..).unwrap_or_default();
-        if counted.is_empty() {
-            return format!("{:<NAME$}  {:>8}\n", self.name, "-");
-        }
-        let commits: u64 = counted.iter().map(|sample| sample.commits).sum();
-        let deadlocks: u64 = counted.iter().map(|sample| sample.deadlocks).sum();
-        let seconds: f64 = counted.iter().map(|sample| sample.seconds).sum();
-        let rates = || counted.iter().map(Sample::rate);
+        let Some(mean) = self.mean() else { return format!("{:<NAME$}  {:>8}\n", self.name, "-") };
+        let commits: u64 = self.counted().map(|sample| sample.commits).sum();
+        let deadlocks: u64 = self.counted().map(|sample| sample.deadlocks).sum();
+        let rates = || self.counted().map(Sample::rate);
         format!(
             "{:<NAME$}  {:>8}  {}  ({} to {}, {} s)\n",
             self.name,
-            per_second(commits as f64 / seconds),
+            per_second(mean),
             met(commits, deadlocks),
             format::fixed(rates().fold(f64::INFINITY, f64::min), 0),
             per_second(rates().fold(0.0, f64::max)),
-            counted.len(),
+            self.counted().count(),
         )
     }
 }
 
-/// The end of the show: a line of figures for each act, what they are worth, and where to go from here.
-pub fn summary(acts: &[Act]) -> String {
+/// The end of the show: a line of figures for each act, which way to take, and where to go from here. `plugin`: the file of
+/// the guard inside the server, or why that was not shown.
+pub fn summary(acts: &[Act], plugin: Result<&Path, &str>) -> String {
     let figures: String = acts.iter().map(Act::figures).collect();
-    let left_out: Vec<String> = acts.iter().map(|act| act.settle.to_string()).collect();
+    let (verdict, install) = match plugin {
+        Ok(file) => (
+            verdict(acts),
+            format!(
+                "  evenkeel guard install mysql://root@127.0.0.1 --file {} --mode auto\nor ",
+                file.display()
+            ),
+        ),
+        Err(why) => (format!("The guard inside the server was not shown: {why}.\n\n"), String::new()),
+    };
     format!(
-        "{figures}In brackets the slowest and the fastest second, and how many there are; the first\n\
-         {} are left out, while the load or the limit settles.\n\
-         One run; server, guard and clients shared this machine, and took its CPUs from\neach other.\n\n\
-         Try it on yours, with clients at port 3307 instead of 3306:\n  \
+        "{figures}In brackets the slowest and the fastest second, and how many there are; those in which the load or\n\
+         the limit settles are left out. Server, guard and clients shared this machine, and took its CPUs from\n\
+         each other.\n\n{verdict}\
+         Try it on yours{}with clients at port 3307 instead of 3306:\n  \
          evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 \\\n    \
          --metrics 127.0.0.1:9307\n  \
          evenkeel guard top 127.0.0.1:9307\n",
-        left_out.join(", ")
+        if install.is_empty() { ", ".to_owned() } else { format!(", inside the server:\n{install}") },
     )
+}
+
+/// So much more is worth taking one way and not the other.
+const BETTER: f64 = 1.1;
+
+/// Which way to take, and by how much.
+fn verdict(acts: &[Act]) -> String {
+    let mean = |word: &str| acts.iter().rev().find(|act| act.name.starts_with(word)).and_then(Act::mean);
+    let (Some(direct), Some(plugin), Some(proxy)) = (mean("direct"), mean("plugin"), mean("proxy")) else {
+        return String::new();
+    };
+    let (word, best, other) = match proxy > BETTER * plugin {
+        true => ("proxy", proxy, format!("{} inside the server", times(proxy, plugin))),
+        false => ("plugin", plugin, format!("{} through the proxy", times(plugin, proxy))),
+    };
+    if best < BETTER * direct {
+        return "Take neither for such a load on such a machine: the server alone commits as much.\n\n"
+            .to_owned();
+    }
+    let mut text =
+        format!("Take the {word}: it lets the server commit {} alone, and {other}.\n", times(best, direct));
+    if word == "plugin" && proxy >= BETTER * direct {
+        text += &format!(
+            "Where a plugin may not be installed, take the proxy: {} alone.\n",
+            times(proxy, direct)
+        );
+    }
+    text + "\n"
+}
+
+/// As `7.2 times as much as`.
+fn times(more: f64, less: f64) -> String {
+    match more / less {
+        ratio if ratio < 1.05 && ratio > 0.95 => "as much as".to_owned(),
+        ratio if ratio < 100.0 => format!("{ratio:.1} times as much as"),
+        _ => "over 100 times as much as".to_owned(),
+    }
 }
 
 fn per_second(rate: f64) -> String {
@@ -104,6 +153,8 @@ pub struct Status {
     pub controller: String,
     /// What it decided and why.
     pub decision: String,
+    /// The same of the long lane.
+    pub long_decision: String,
     /// Whether the last proven limit is kept for want of a decision.
     pub held: bool,
     pub dry_run: bool,
@@ -179,29 +230,36 @@ impl From<&evenkeel_guard::snapshot::Snapshot> for Status {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::snapshot;
     use super::*;
 
     fn sample(commits: u64, deadlocks: u64) -> Sample {
-        Sample { seconds: 1.0, commits, deadlocks, guard: None }
+        Sample { seconds: 1.0, commits, deadlocks, counts: true, guard: None }
+    }
+
+    fn act(name: &str, samples: Vec<Sample>) -> Act {
+        Act { name: format!("{name} clients"), samples }
     }
 
     #[test]
     fn a_second_is_a_line_with_what_the_guard_said() {
-        let guarded = Sample { guard: Some(Status::from(&snapshot())), ..sample(600, 6) };
-        let act = Act { name: "guarded, 256 clients".into(), settle: 0, samples: vec![guarded] };
+        let told = "limit 4  running 4  waiting 1: limit 4, because it is fixed".to_owned();
+        let guarded = Sample { guard: Some(told), ..sample(600, 6) };
         assert_eq!(
-            act.line(7),
-            "   7 s  guarded, 256 clients     600/s   0.01 deadlocks per commit  limit 4  running 4  waiting 1: \
-         limit 4, because it is fixed"
+            act("proxy, 256", vec![guarded]).line(7),
+            "   7 s  proxy, 256 clients      600/s   0.01 deadlocks per commit  limit 4  running 4  waiting 1: \
+             limit 4, because it is fixed"
         );
     }
 
     #[test]
     fn the_summary_leaves_out_what_has_not_settled() {
-        let act = |settle, samples| Act { name: "direct, 8 clients".into(), settle, samples };
-        let two = || vec![sample(2_400, 24), sample(0, 90)];
-        let text = summary(&[act(0, two()), act(1, two()), act(9, two())]);
+        let unsettled = Sample { counts: false, ..sample(2_400, 24) };
+        let acts = [
+            act("direct, 8", vec![sample(2_400, 24), sample(0, 90)]),
+            act("direct, 8", vec![unsettled.clone(), sample(0, 90)]),
+            act("direct, 8", vec![unsettled]),
+        ];
+        let text = summary(&acts, Err("there is none"));
         let lines: Vec<&str> = text.lines().take(3).collect();
         assert_eq!(
             lines,
@@ -211,6 +269,30 @@ mod tests {
                 "direct, 8 clients            -",
             ]
         );
-        assert!(text.contains("the first\n0, 1, 9 are left out"), "{text}");
+        assert!(text.contains("was not shown: there is none.") && !text.contains("Take "), "{text}");
+    }
+
+    #[test]
+    fn the_summary_says_which_way_to_take_and_by_how_much() {
+        let told = |[few, direct, plugin, proxy]: [u64; 4]| {
+            let loads =
+                [("direct, 8", few), ("direct, 256", direct), ("plugin, 256", plugin), ("proxy, 256", proxy)];
+            let acts = loads.map(|(name, rate)| act(name, vec![sample(rate, 0)]));
+            summary(&acts, Ok(Path::new("/p/evenkeel_guard.so")))
+        };
+        for (rates, said) in [
+            (
+                [900, 100, 720, 400],
+                "commit 7.2 times as much as alone, and 1.8 times as much as through the proxy.\nWhere",
+            ),
+            (
+                [900, 0, 400, 720],
+                "Take the proxy: it lets the server commit over 100 times as much as alone, and 1.8",
+            ),
+            ([900, 700, 720, 400], "Take neither for such a load"),
+        ] {
+            let text = told(rates);
+            assert!(text.contains(said) && text.contains("--file /p/evenkeel_guard.so"), "{text}");
+        }
     }
 }

@@ -68,6 +68,7 @@ impl History {
                 status.long_waiting,
                 seconds(status.long_from_s)
             ),
+            format!("            {}", status.long_decision),
             format!(
                 "aside       {:>8}  of {} at most, refused {} times",
                 status.aside, status.aside_max, status.aside_refused
@@ -147,6 +148,7 @@ mod tests {
             "limit 4, because it is fixed",
             "short lane         4  of 4, 1 wait",
             "long lane          1  of 2, 0 wait; long from 200.0 ms on",
+            "            limit 2, because 3 cost short work 12 %",
             "aside              1  of 1000 at most, refused 0 times",
             "so far             1  moved to the long lane, 0 unqueued, 0 by liveness",
             "200/s",

@@ -231,6 +231,7 @@ impl Loop {
             available: self.sensors.available(),
             baseline: self.baseline.clone(),
             totals: self.totals,
+            long: (self.long.limit(), self.long.reason()),
         });
     }
 }

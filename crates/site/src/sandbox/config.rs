@@ -53,6 +53,7 @@ pub(super) struct Config<'a> {
     pub port: u16,
     pub flavor: Flavor,
     pub base_dir: Option<&'a Path>,
+    pub plugin_dir: Option<&'a Path>,
     pub settings: &'a BTreeMap<String, String>,
 }
 
@@ -102,6 +103,9 @@ impl Config<'_> {
             ("tmpdir".into(), path(&self.paths.tmp())),
             ("pid_file".into(), path(&self.paths.pid_file())),
         ];
+        // MySQL has its login by socket there.
+        let plugins = self.plugin_dir.filter(|_| self.flavor == Flavor::MariaDb);
+        ours.extend(plugins.map(|folder| ("plugin_dir".into(), path(folder))));
         if self.flavor == Flavor::MySql {
             // Its other protocol would listen to everybody.
             ours.push(("mysqlx".into(), "OFF".into()));
@@ -236,7 +240,10 @@ mod tests {
         let settings = settings(pairs);
         let socket = Path::new("/h h/s");
         let bind = Ipv4Addr::LOCALHOST;
-        Config { paths: &paths, socket, bind, port: 4000, flavor, base_dir: None, settings: &settings }.text()
+        let plugin_dir = Some(Path::new("/plugins"));
+        let settings = &settings;
+        Config { paths: &paths, socket, bind, port: 4000, flavor, base_dir: None, plugin_dir, settings }
+            .text()
     }
 
     #[test]
@@ -255,8 +262,9 @@ mod tests {
         let has = |text: &str, (name, value): (&str, &str)| text.contains(&format!("\n{name} = {value}\n"));
         let text = text_for(Flavor::MariaDb, &own[2..]).unwrap();
         assert!(own.iter().all(|pair| has(&text, *pair)) && !text.contains("mysqlx"), "{text}");
+        assert!(has(&text, ("plugin_dir", "/plugins")), "{text}");
         let text = text_for(Flavor::MySql, &own[2..]).unwrap();
-        assert!(!own.iter().any(|pair| has(&text, *pair)), "{text}");
+        assert!(!own.iter().any(|pair| has(&text, *pair)) && !text.contains("plugin_dir"), "{text}");
         assert!(has(&text, ("innodb_redo_log_capacity", "48M")) && has(&text, ("mysqlx", "OFF")), "{text}");
     }
 

@@ -60,6 +60,8 @@ pub struct SandboxSpec {
     pub server_binary: Option<PathBuf>,
     /// Server settings that replace or add to the defaults.
     pub settings: BTreeMap<String, String>,
+    /// Where MariaDB looks for plugins; `None` for its own folder.
+    pub plugin_dir: Option<PathBuf>,
     /// TCP port on 127.0.0.1; `None` takes a free one.
     pub port: Option<u16>,
     /// Where it runs.

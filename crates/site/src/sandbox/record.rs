@@ -33,6 +33,8 @@ pub(super) struct Record {
     pub password: String,
     pub settings: BTreeMap<String, String>,
     #[serde(default)]
+    pub plugin_dir: Option<PathBuf>,
+    #[serde(default)]
     pub domain: Domain,
     pub detached: bool,
     running: Option<Running>,

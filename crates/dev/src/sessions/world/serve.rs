@@ -3,7 +3,7 @@
 use super::super::pipe::{Conduit, Plug};
 use super::World;
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::Notice;
+use evenkeel_core::admission::{Notice, Rejection};
 use evenkeel_guard::proxy::parts::{Attempt, Desk, Flow, Pair, session_of};
 use evenkeel_guard::proxy::session::{Context, Event, Session, Side};
 use evenkeel_os::Ready;
@@ -97,6 +97,7 @@ impl World {
             for notice in std::mem::take(&mut notices) {
                 let id = session_of(notice);
                 if let Some(at) = self.slots.iter().position(|slot| slot.id == id && !slot.is_closed()) {
+                    self.slots[at].ends.push(matches!(notice, Notice::Rejected(_, Rejection::Killed)));
                     self.serve_one(at, &mut notices, |pair, desk| pair.notice(notice, desk));
                 }
             }

@@ -187,7 +187,7 @@ impl Listener for EventLog {
             state.steps += 1;
             return;
         }
-        if matches!(event, Event::Limit { .. }) {
+        if matches!(event, Event::Limit { .. } | Event::Lanes(_)) {
             self.count_steps(&mut state);
         }
         self.lines.tell(log::line(event, unix_time().as_millis(), state.form), state.form);

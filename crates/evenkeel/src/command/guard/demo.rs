@@ -1,32 +1,29 @@
 //! `evenkeel guard demo`: a flash sale on a private server, first without a guard, then with one.
 
-use crate::command::{Session, mode};
-use crate::config::{units, workload as workload_file};
-use crate::failure::Stopped;
+use super::stage::{Stage, remove};
+use crate::command::Session;
+use crate::config::units;
 use crate::guard::child::{Child, Spec};
+use crate::guard::inside;
 use crate::guard::show::{self, Act, Sample, Status};
-use crate::progress::{ProgressEvent, View};
-use crate::server::place as server;
-use crate::{out, signals};
+use crate::{format, out, signals};
 use anyhow::{Context, Result, anyhow, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, Protocol, SessionPolicy};
-use evenkeel_lab::workload::Workload;
-use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
 use evenkeel_os::Stop;
-use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Address, Control, Target};
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Plays, and leaves nothing behind.
 /// Errors: no server can be started, or the guard ends.
 pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     // What a crash or a second Ctrl-C left.
     remove(session)?;
-    let played = Stage::build(session, args).and_then(|stage| play(session, args, &stage));
+    let played = Stage::build(session, args)
+        .and_then(|stage| Ok((play(session, args, &stage)?, stage.plugin.clone())));
     // The stage, with its server, is gone by now; its files go here, whatever happened.
     let removed = remove(session);
     if session.stop.is_set() {
@@ -34,18 +31,19 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
         out::tell("stopped; the server, the guard and their files are gone\n");
         return Ok(signals::exit_code());
     }
-    let acts = played?;
+    let (acts, plugin) = played?;
     removed?;
-    out::write(&format!("\n{}", show::summary(&acts)))?;
+    out::write(&format!("\n{}", show::summary(&acts, plugin.as_deref().map_err(String::as_str))))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Flags of `evenkeel guard demo`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A private MariaDB is started and filled. Act 1: 8 clients buy, then 256, straight at the server.
-Act 2: the same 256 through a guard. Server and guard listen at free ports of 127.0.0.1, and all is
-removed at the end, also after Ctrl-C.
+A private MariaDB is started and filled. 8 clients buy, straight at the server; then 256 do, straight, with the guard
+inside the server, and through the guard as a proxy, twice in turns. Without the plugin's file (`make plugin`) they buy once
+straight and once through the proxy. Server and proxy listen at free ports of 127.0.0.1, and all is removed at the end, also
+after Ctrl-C.
 
 Examples:
   evenkeel guard demo
@@ -54,12 +52,15 @@ pub struct DemoArgs {
     /// Number of clients in the flash sale
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
     pub clients: u32,
-    /// Length of each load, whole seconds; the guard's takes twice as long, and its figures are those of the second half
+    /// Length of a load, whole seconds; one in turns takes a half of it, or three quarters with a guard
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = seconds)]
     pub duration: u32,
     /// A mariadbd or mysqld other than the system's
     #[arg(long, value_name = "PATH")]
     pub server_binary: Option<PathBuf>,
+    /// The plugin, evenkeel_guard.so [default: where `make plugin` or the package leaves it]
+    #[arg(long, value_name = "PATH")]
+    pub plugin: Option<PathBuf>,
 }
 
 fn seconds(text: &str) -> Result<u32> {
@@ -79,36 +80,71 @@ const TIMEOUT: Nanos = Nanos::from_secs(60);
 /// What is under way at the end of an act is waited for so long, and then cut.
 const DRAIN: Nanos = Nanos::from_secs(2);
 
-/// Plays both acts; ends early where somebody asks.
+/// What holds the clients of a load back.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    Direct,
+    Plugin,
+    Proxy,
+}
+
+/// A load, and how many of its seconds say nothing yet.
+struct Turn {
+    way: Way,
+    clients: u32,
+    seconds: usize,
+    settle: usize,
+}
+
+/// The loads in their order.
+fn turns(args: &DemoArgs, has_plugin: bool) -> Vec<Turn> {
+    let (whole, many) = (args.duration as usize, args.clients);
+    // The load has to settle: a quarter of the time, and two seconds at most.
+    let direct = |clients, seconds: usize| {
+        let settle = (seconds / 4).clamp(1, 2).min(seconds - 1);
+        Turn { way: Way::Direct, clients, seconds, settle }
+    };
+    // A guard has to find its limit.
+    let guarded = |way, seconds| Turn { way, clients: many, seconds, settle: seconds / 2 };
+    let mut turns = vec![direct(FEW, whole)];
+    match has_plugin {
+        false => turns.extend([direct(many, whole), guarded(Way::Proxy, 2 * whole)]),
+        true => turns.extend((0..2).flat_map(|_| {
+            let seconds = 3 * whole / 4;
+            [direct(many, whole / 2), guarded(Way::Plugin, seconds), guarded(Way::Proxy, seconds)]
+        })),
+    }
+    turns
+}
+
+/// Plays all turns; ends early where somebody asks.
 pub fn play(session: &Session, args: &DemoArgs, stage: &Stage) -> Result<Vec<Act>> {
-    let control = Control::connect(&stage.target())?;
-    let mut player = Player { session, args, stage, control, second: 0, acts: Vec::new() };
+    let turns = turns(args, stage.plugin.is_ok());
+    let control = Control::connect(&stage.control_target())?;
+    let mut player = Player { session, stage, control, proxy: None, second: 0, acts: Vec::new() };
     player.tell(format!(
         "A flash sale on {}, {} s; each transaction: a read, five updates of 200 hot items in any order, an insert",
         stage.version,
-        4 * args.duration
+        turns.iter().map(|turn| turn.seconds).sum::<usize>()
     ))?;
-    // The load, not the guard, has to settle: a quarter of the time, and two seconds at most.
-    let settle = (args.duration as usize / 4).clamp(1, 2);
-    for clients in [FEW, args.clients] {
-        player.act(format!("direct, {clients} clients"), clients, settle, None)?;
+    for turn in &turns {
+        player.prepare(turn.way)?;
+        player.turn(turn)?;
     }
-    if !session.stop.is_set() {
-        let guard = player.guard()?;
-        player.tell(format!("more in another terminal: evenkeel guard top {}", guard.metrics))?;
-        let name = format!("guarded, {} clients", args.clients);
-        player.act(name, args.clients, args.duration as usize, Some(&guard))?;
-        guard.child.stop()?;
+    match player.proxy {
+        Some(proxy) if !session.stop.is_set() => proxy.child.stop()?,
+        _ => {}
     }
     Ok(player.acts)
 }
 
 struct Player<'a> {
     session: &'a Session,
-    args: &'a DemoArgs,
     stage: &'a Stage,
     control: Control,
-    /// Seconds of the acts so far.
+    /// It goes on between its turns, with what it has found.
+    proxy: Option<Child>,
+    /// Seconds of the turns so far.
     second: usize,
     acts: Vec<Act>,
 }
@@ -122,41 +158,59 @@ struct Before {
 }
 
 impl Player<'_> {
-    fn guard(&self) -> Result<Child> {
-        let backend = self.stage.target().address.to_string();
-        let file = self.session.home.join("guard-demo.toml");
-        let spec = Spec { backend, file, settings: String::new() };
-        Child::start(&spec).context("starting the guard of the demo")
+    /// Lets the guard hold back whom it is to hold back from now on.
+    fn prepare(&mut self, way: Way) -> Result<()> {
+        if self.stage.plugin.is_ok() {
+            let mode = if way == Way::Plugin { "auto" } else { "off" };
+            self.control.exec(&format!("SET GLOBAL evenkeel_mode = '{mode}'"))?;
+        }
+        if way == Way::Proxy && self.proxy.is_none() && !self.session.stop.is_set() {
+            let backend = self.stage.target().address.to_string();
+            let file = self.session.home.join("guard-demo.toml");
+            let spec = Spec { backend, file, settings: String::new() };
+            let proxy = Child::start(&spec).context("starting the proxy of the demo")?;
+            let program = format::program();
+            self.tell(format!("more in another terminal: {program} guard top {}", proxy.metrics))?;
+            self.proxy = Some(proxy);
+        }
+        Ok(())
     }
 
-    fn act(&mut self, name: String, clients: u32, settle: usize, guard: Option<&Child>) -> Result<()> {
+    fn turn(&mut self, turn: &Turn) -> Result<()> {
         if self.session.stop.is_set() {
             return Ok(());
         }
-        let seconds = u64::from(self.args.duration) * if guard.is_some() { 2 } else { 1 };
-        let plan = self.plan(clients, seconds, guard)?;
-        let mut act = Act { name, settle, samples: Vec::new() };
+        let word = match turn.way {
+            Way::Direct => "direct",
+            Way::Plugin => "plugin",
+            Way::Proxy => "proxy",
+        };
+        let plan = self.plan(turn)?;
+        let mut act = Act { name: format!("{word}, {} clients", turn.clients), samples: Vec::new() };
         let mut before = Before { deadlocks: deadlocks(&mut self.control)?, ..Before::default() };
         let mut trouble = Ok(());
         // Trouble ends the load too, and is no wish to stop.
         let ends = Stop::default();
         load::run(&plan, &ends, &mut |progress| {
-            if trouble.is_ok() && act.samples.len() < seconds as usize {
-                trouble = self.look(&mut act, progress, &mut before, guard);
+            if trouble.is_ok() && act.samples.len() < turn.seconds {
+                trouble = self.look(&mut act, progress, &mut before, turn);
             }
             // Whatever went wrong, the load must not go on without being watched.
             if trouble.is_err() || self.session.stop.is_set() {
                 ends.set();
             }
         })?;
-        self.acts.push(act);
+        match self.acts.iter_mut().find(|known| known.name == act.name) {
+            Some(known) => known.samples.append(&mut act.samples),
+            None => self.acts.push(act),
+        }
         trouble
     }
 
-    fn plan(&self, clients: u32, seconds: u64, guard: Option<&Child>) -> Result<LoadPlan> {
-        let mut target = self.stage.target();
-        if let Some(guard) = guard {
-            target = through(guard, target)?;
+    fn plan(&self, turn: &Turn) -> Result<LoadPlan> {
+        let (clients, mut target) = (turn.clients, self.stage.target());
+        if let Some(proxy) = self.proxy.as_ref().filter(|_| turn.way == Way::Proxy) {
+            target = through(proxy, target)?;
         }
         Ok(LoadPlan {
             target,
@@ -165,7 +219,7 @@ impl Player<'_> {
             warm_up: Nanos::ZERO,
             warm_up_max: None,
             // The last sample ends before the load does.
-            measure: Nanos::from_secs(seconds) + SECOND,
+            measure: Nanos::from_secs(turn.seconds as u64) + SECOND,
             drain: DRAIN,
             timeout: TIMEOUT,
             seed: Seed(1),
@@ -184,7 +238,7 @@ impl Player<'_> {
         act: &mut Act,
         progress: LoadProgress,
         before: &mut Before,
-        guard: Option<&Child>,
+        turn: &Turn,
     ) -> Result<()> {
         let length = progress.elapsed - before.elapsed;
         if progress.phase != LoadPhase::Measure || length < SECOND {
@@ -195,11 +249,31 @@ impl Player<'_> {
             seconds: length.as_secs_f64(),
             commits: progress.completed - before.completed,
             deadlocks: deadlocks.saturating_sub(before.deadlocks),
-            guard: guard.map(status).transpose()?,
+            counts: act.samples.len() >= turn.settle,
+            guard: self.says(turn.way)?,
         });
         *before = Before { elapsed: progress.elapsed, completed: progress.completed, deadlocks };
         self.second += 1;
         self.tell(act.line(self.second))
+    }
+
+    /// What the guard says of itself.
+    fn says(&mut self, way: Way) -> Result<Option<String>> {
+        let told = |limit: &dyn Display, running: &dyn Display, waiting: &dyn Display, why: &str| {
+            format!("limit {limit}  running {running}  waiting {waiting}: {why}")
+        };
+        Ok(match (way, &self.proxy) {
+            (Way::Proxy, Some(proxy)) => {
+                let Status { limit, running, waiting, decision, .. } = status(proxy)?;
+                Some(told(&limit, &running, &waiting, &decision))
+            }
+            (Way::Plugin, _) => {
+                let status = inside::Status::read(&mut self.control)?;
+                let value = |name: &str| status.text(&format!("short_{name}"));
+                Some(told(&value("limit"), &value("running"), &value("waiting"), value("reason")))
+            }
+            _ => None,
+        })
     }
 
     fn tell(&self, line: String) -> Result<()> {
@@ -226,103 +300,4 @@ fn deadlocks(control: &mut Control) -> Result<u64> {
     value
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| anyhow!("the server counts no deadlocks (Innodb_deadlocks)"))
-}
-
-/// The private server's name; two demos in one home would be in each other's way.
-const NAME: &str = "guard-demo";
-
-const SCHEMA: &str = include_str!("../../../../../examples/workloads/collapse/schema.sql");
-const FLASH_SALE: &str = include_str!("../../../../../examples/workloads/collapse/flash_sale.toml");
-const DATABASE: &str = "flash_sale";
-
-/// The log is written out once a second, so that the disk of the machine is not what is seen.
-const SETTINGS: [(&str, &str); 3] = [
-    ("innodb_buffer_pool_size", "128M"),
-    ("innodb_log_file_size", "64M"),
-    ("innodb_flush_log_at_trx_commit", "2"),
-];
-
-/// A running server with data, and what its clients do. Dropping it ends the server.
-pub struct Stage {
-    /// Name and version of the server, as `MariaDB 10.11.19`.
-    pub version: String,
-    pub workload: Arc<dyn Workload>,
-    sandbox: Sandbox,
-}
-
-impl Stage {
-    pub fn build(session: &Session, args: &DemoArgs) -> Result<Self> {
-        let mut view = View::new(mode(session, false));
-        let mut spec = SandboxSpec::new(&session.home, NAME);
-        spec.server_binary.clone_from(&args.server_binary);
-        spec.settings.extend(SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        let sandbox = Sandbox::up(&spec, &session.stop, &mut |event| server::tell(&mut view, &event))?;
-        view.show(&ProgressEvent::Step { text: "filling the tables of the flash sale".to_owned() });
-        let mut control =
-            Control::connect(&sandbox.tcp_target()).context("connecting to the private server")?;
-        let version = control.version().to_string();
-        fill(session, &mut control).context("filling the private server")?;
-        Ok(Self { version, workload: flash_sale()?, sandbox })
-    }
-
-    pub fn target(&self) -> Target {
-        Target { database: Some(DATABASE.to_owned()), ..self.sandbox.tcp_target() }
-    }
-}
-
-pub fn remove(session: &Session) -> Result<()> {
-    match sandbox::clean(&session.home, &[NAME.to_owned()]) {
-        Ok(_) | Err(SandboxError::Unknown { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn fill(session: &Session, control: &mut Control) -> Result<()> {
-    control.exec(&format!("CREATE DATABASE {DATABASE}"))?;
-    control.exec(&format!("USE {DATABASE}"))?;
-    for statement in statements() {
-        if session.stop.is_set() {
-            return Err(Stopped("before the server was filled".into()).into());
-        }
-        control.exec(&statement)?;
-    }
-    Ok(())
-}
-
-/// Those of the schema that make and fill the tables that the flash sale asks.
-fn statements() -> Vec<String> {
-    let code: Vec<&str> = SCHEMA.lines().filter(|line| !line.starts_with("--")).collect();
-    let code = code.join("\n");
-    let all = code.split(';').map(str::trim).filter(|statement| !statement.is_empty());
-    // CREATE TABLE x, INSERT INTO x
-    let table = |statement: &str| statement.split_whitespace().nth(2).map(|name| format!(" {name} "));
-    let asked = |statement: &&str| table(statement).is_some_and(|table| FLASH_SALE.contains(&table));
-    all.filter(asked).map(str::to_owned).collect()
-}
-
-fn flash_sale() -> Result<Arc<dyn Workload>> {
-    let definition = workload_file::parse("flash_sale.toml", FLASH_SALE)?;
-    Ok(Arc::new(UserWorkload::new(&definition, &mut NoColumns)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_tables_of_the_flash_sale_are_made() {
-        let begins: Vec<String> = statements()
-            .iter()
-            .map(|statement| statement.split_whitespace().take(3).collect::<Vec<_>>().join(" "))
-            .collect();
-        let expected = [
-            "CREATE TABLE customer",
-            "INSERT INTO customer",
-            "CREATE TABLE item",
-            "INSERT INTO item",
-            "CREATE TABLE sale",
-        ];
-        assert_eq!(begins, expected);
-        assert_eq!(flash_sale().unwrap().name(), "flash_sale");
-    }
 }

@@ -2,10 +2,11 @@
 
 use super::Session;
 use crate::failure::WithHint;
-use crate::guard::inside::{LIBRARY, PLUGIN, Status};
+use crate::guard::inside::{LIBRARY, PLUGIN, Status, install_sql, known_file};
 use crate::out;
 use crate::server::place;
 use anyhow::{Context, Result, anyhow};
+use evenkeel_core::gate::Mode;
 use evenkeel_site::server::{Control, Flavor, Local, Target, TargetError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,12 +59,8 @@ pub struct InstallArgs {
 }
 
 fn mode(text: &str) -> Result<String, String> {
-    let text = text.to_ascii_lowercase();
-    let is_limit = text.parse().is_ok_and(|limit: u32| (1..=100_000).contains(&limit));
-    match is_limit || ["watch", "auto", "off"].contains(&text.as_str()) {
-        true => Ok(text),
-        false => Err("write watch, auto, off, or a limit from 1 to 100000".to_owned()),
-    }
+    let known = Mode::parse(text).map(|_| text.trim().to_ascii_lowercase());
+    known.ok_or_else(|| "write watch, auto, off, or a limit from 1 to 100000".to_owned())
 }
 
 /// Versions in which the plugin was tried.
@@ -117,11 +114,7 @@ fn install(control: &mut Control, args: &InstallArgs) -> Result<Told> {
             put(control, file, &folder)?;
         }
         if found.is_none() {
-            let sql = match control.version().flavor {
-                Flavor::MariaDb => format!("INSTALL SONAME '{LIBRARY}'"),
-                Flavor::MySql => format!("INSTALL PLUGIN {PLUGIN} SONAME '{LIBRARY}.so'"),
-            };
-            exec(control, &sql, &folder)?;
+            exec(control, &install_sql(control.version().flavor), &folder)?;
         }
     }
     if let Some(mode) = &args.mode {
@@ -226,14 +219,6 @@ fn exec(control: &mut Control, sql: &str, folder: &Path) -> Result<()> {
         None => return Err(error.into()),
     };
     Err(error).hint(hint)
-}
-
-/// The plugin's file on this machine, where `make plugin` or the package leaves it.
-fn known_file() -> Option<PathBuf> {
-    let name = format!("{LIBRARY}.so");
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("../plugin")));
-    let folders = beside.into_iter().chain(["target/plugin".into(), "/usr/lib/mysql/plugin".into()]);
-    folders.map(|folder| folder.join(&name)).find_map(|file| file.canonicalize().ok())
 }
 
 /// By rename: a server that has loaded the old file goes on with it.

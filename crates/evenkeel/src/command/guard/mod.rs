@@ -5,6 +5,7 @@ mod demo;
 mod install;
 mod run;
 mod serve;
+mod stage;
 
 use super::Session;
 use crate::config::guard::{EXAMPLE, Flags};

@@ -13,6 +13,7 @@ use evenkeel_core::control::ControllerSettings;
 use evenkeel_guard::control::{LatestStatus, Loop, Order, Recorder, Sensors, ServerAddress, ServerStatus};
 use evenkeel_guard::event::{Event, Listener};
 use evenkeel_guard::proxy::{Address, Guard};
+use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::Latest;
 use evenkeel_os::clock::Clock;
 use evenkeel_sense::status::StatusReading;
@@ -27,8 +28,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 const NAP: Duration = Duration::from_millis(50);
-/// Naps between two looks at what connections do.
+/// Naps between two looks at what connections do, and between two lines of the log about the lanes.
 const LOOKS: u32 = 20;
+const LANES: u32 = 1_200;
 
 /// Runs until SIGTERM.
 pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<ExitCode> {
@@ -47,9 +49,17 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
     while !session.stop.is_set() && !guard.has_failed() {
         std::thread::sleep(NAP);
-        looks = (looks + 1) % LOOKS;
-        if looks == 0 {
+        looks = (looks + 1) % LANES;
+        if looks % LOOKS == 0 {
             running.look(&guard, &config.backend, &mut watch, &events);
+        }
+        if looks == 0 {
+            running
+                .latest
+                .get()
+                .and_then(|snapshot| snapshot.lanes())
+                .iter()
+                .for_each(|event| events.notify(event));
         }
         if hangup.swap(false, Ordering::Relaxed) {
             let event = match flags.read_again().and_then(|new| running.reload(&guard, &mut config, &new)) {
@@ -93,6 +103,7 @@ struct Running {
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
     health: Arc<Health>,
+    latest: Latest<Snapshot>,
     _monitor: Option<Sender<()>>,
 }
 
@@ -117,7 +128,8 @@ impl Running {
         let metrics = config.metrics.as_ref();
         let refused = Arc::new(AtomicU64::new(0));
         let health = Health::new(handle, Arc::clone(&refused), config)?;
-        let metrics = metrics.map(|address| serve(address, latest, Arc::clone(&health))).transpose()?;
+        let metrics =
+            metrics.map(|address| serve(address, latest.clone(), Arc::clone(&health))).transpose()?;
         let looping =
             std::thread::Builder::new().name("controller".into()).spawn(move || looped.run(&inbox))?;
         Ok(Self {
@@ -127,6 +139,7 @@ impl Running {
             metrics,
             refused,
             health,
+            latest,
             _monitor: monitor,
         })
     }

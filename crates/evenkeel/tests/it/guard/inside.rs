@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// The plugin, which cargo does not build for the tests of another crate.
-static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
+pub static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
     let target = Path::new(env!("CARGO_BIN_EXE_evenkeel")).ancestors().nth(2).expect("a folder of builds");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--offline", "--locked", "-p", "evenkeel-inside", "--target-dir"]);

@@ -71,6 +71,7 @@ impl Sandbox {
         let mut sandbox = Self::prepare(spec, stop, events)?;
         sandbox.check_line(&binary)?;
         sandbox.record.settings = settings;
+        sandbox.record.plugin_dir.clone_from(&spec.plugin_dir);
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;
@@ -211,6 +212,7 @@ impl Sandbox {
             port: self.record.port,
             flavor: binary.version.flavor,
             base_dir: binary.base_dir(),
+            plugin_dir: self.record.plugin_dir.as_deref(),
             settings: &self.record.settings,
         }
         .write()
