@@ -11,6 +11,7 @@ mod front;
 mod kills;
 mod kinds;
 mod long;
+mod rules;
 mod tenant;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use crate::Nanos;
 pub use front::{AtFront, Front, LIMIT_MAX};
 pub use kinds::{Class, Kinds, Seen};
 pub use long::{Long, LongSample};
+pub use rules::{Rules, RulesError, lane_of_comment};
 use std::collections::VecDeque;
 use std::sync::Arc;
 pub use tenant::TenantCensus;
