@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub use tenant::TenantCensus;
 pub(crate) use tenant::Tenants;
 use tenant::{Line, Ticket, Waiter};
-pub use words::{Caller, Notice, Rejection, SessionId, TenantId};
+pub use words::{Caller, First, Notice, Rejection, SessionId, TenantId};
 
 /// Which limit a transaction runs under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
