@@ -1,6 +1,7 @@
 //! Events of a guard, which views listen to: logs, metrics, the terminal.
 
 use crate::control::Available;
+use crate::proxy::Runaway;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::LaneCensus;
 use evenkeel_core::control::{Fault, Verdict};
@@ -55,6 +56,11 @@ pub enum Event {
     Malformed {
         client: String,
         why: String,
+        others: u64,
+    },
+    /// A statement takes longer than it may, and so did so many others since the last look.
+    Runaway {
+        last: Runaway,
         others: u64,
     },
     /// Something that works, but perhaps not as the operator wants it. It is looked at once, at the start.

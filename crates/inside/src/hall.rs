@@ -4,15 +4,14 @@
 //! is a session's own, its place, the gate; a shard's lock is held for no other one.
 
 use crate::clock::Clock;
-use crate::comment::{lane_of_comment, uninstalls};
 use crate::machine::{this_pthread, this_task};
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
-use crate::session::{Entry, Held, Own, Session, Verdict, Waiting, lock};
+use crate::session::{Entry, Held, Own, Session, Verdict, Waiting, lock, uninstalls};
 use crate::tally::Tally;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Notice, Rejection, SessionId};
-use evenkeel_core::gate::{Class, Front, Gate, Lane, Place};
+use evenkeel_core::gate::{Class, Front, Gate, Lane, Place, lane_of_comment};
 use evenkeel_core::number_map::NumberMap;
 use evenkeel_core::policy::Passage;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -56,6 +55,8 @@ pub struct Hall {
 pub struct Statement<'a> {
     pub thread: u64,
     pub user: &'a [u8],
+    /// The default database; `None` where the server has to be asked.
+    pub database: Option<&'a [u8]>,
     pub text: &'a [u8],
 }
 
@@ -142,10 +143,10 @@ impl Hall {
             // A statement of a routine.
             return true;
         }
-        let Entry { passage, digest, bare, reads } = self.read(&session, &mut own, statement);
+        let Entry { passage, digest, bare, reads, chosen } = self.read(&session, &mut own, statement);
         let class = lock(self.shard(session.thread)).classes.get(&digest).copied();
         let learnt = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
-        let lane = lane_of_comment(statement.text).unwrap_or(learnt);
+        let lane = chosen.unwrap_or(learnt);
         let mut held = lock(&session.held);
         if held.as_ref().is_none_or(|held| held.kept) {
             own.prompt = session.lasts(self.now()).0 < MOMENT;
@@ -168,6 +169,9 @@ impl Hall {
                 held.slept = false;
                 if std::mem::take(&mut held.bare) {
                     held.digest = digest;
+                    if chosen == Some(Lane::Long) {
+                        self.at_gate(|keeper| keeper.gate.move_to_long(self.now(), &mut held.place));
+                    }
                 }
                 session.began(self.now());
                 return true;
@@ -175,7 +179,8 @@ impl Hall {
             (None, _) => {}
         }
         drop(held);
-        if class == Some(Class::Trifle) && reads && self.server.commits_by_itself(thd) {
+        let trifle = class == Some(Class::Trifle) && chosen != Some(Lane::Long);
+        if trifle && reads && self.server.commits_by_itself(thd) {
             own.trifle = Some(digest);
             session.began(self.now());
             return true;
@@ -205,8 +210,9 @@ impl Hall {
     /// What the statement is, and whose.
     fn read(&self, session: &Session, own: &mut Own, statement: &Statement<'_>) -> Entry {
         self.notice_thread(session, &mut own.on_thread);
-        if own.list != self.options.administrators_version() {
-            own.list = self.options.administrators_version();
+        if own.lists != self.options.lists_version() {
+            own.lists = self.options.lists_version();
+            own.rules = self.options.rules();
             let name = String::from_utf8_lossy(statement.user);
             own.set_administrator(self.options.is_administrator(&name));
             own.met(&self.server, session.thd);
@@ -216,13 +222,22 @@ impl Hall {
             self.options.open_until(self.now() + Nanos::from_secs(60));
             self.open();
         }
-        own.begins(statement.text)
+        let entry = own.begins(statement.text);
+        if entry.passage == Passage::Bypass {
+            return entry;
+        }
+        let asked = statement.database.is_none() && own.rules.name_databases();
+        let asked = if asked { self.server.database(session.thd) } else { Vec::new() };
+        let database = statement.database.unwrap_or(&asked);
+        let ruled = || own.rules.lane(statement.user, database, entry.digest);
+        Entry { chosen: lane_of_comment(statement.text).or_else(ruled), ..entry }
     }
 
     fn place(&self, session: &Arc<Session>, lane: Lane, (digest, bare): (u64, bool)) {
         let now = self.now();
-        *lock(&session.held) = Some(Held { bare, ..Held::new(lane, digest, now) });
+        // In this order: a place with the time of the statement before would look like one that lasts.
         session.began(now);
+        *lock(&session.held) = Some(Held { bare, ..Held::new(lane, digest, now) });
         lock(self.shard(session.thread)).placed.push(Arc::clone(session));
     }
 

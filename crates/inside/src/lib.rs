@@ -5,7 +5,6 @@
 
 pub mod abi;
 mod clock;
-mod comment;
 mod hall;
 mod installed;
 mod look;
@@ -13,6 +12,7 @@ mod machine;
 mod options;
 mod plugin;
 mod queue;
+mod runaway;
 mod server;
 mod session;
 mod tally;

@@ -3,6 +3,7 @@
 use crate::hall::{Hall, MOMENT};
 use crate::machine::{Cpu, uses_server};
 use crate::options::Mode;
+use crate::runaway::Runaways;
 use crate::session::{Session, Verdict, lock};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Costs, Interval};
@@ -68,6 +69,7 @@ pub struct Looker {
     /// When something that runs in each lane was seen to use the server.
     busy: [Nanos; 2],
     oldest: (Nanos, u64),
+    runaways: Runaways,
     long: Long,
     cpu: Cpu,
     cpus: usize,
@@ -89,6 +91,7 @@ impl Looker {
             levels: (0.0, 0.0, 0.0, 0),
             busy: [Nanos::ZERO; 2],
             oldest: (Nanos::ZERO, 0),
+            runaways: Runaways::default(),
             long: Long::new(cpus as u32, LIMIT_MAX),
             cpu: Cpu::now(),
             cpus,
@@ -126,6 +129,7 @@ impl Looker {
         let first = self.kinds.threshold().min(FIRST_LOOK);
         self.oldest = (Nanos::ZERO, 0);
         let hall = Arc::clone(&self.hall);
+        let bound = hall.options.runaway();
         for session in hall.placed() {
             let (lasted, at_server) = session.lasts(now);
             if at_server && lasted > self.oldest.0 {
@@ -133,6 +137,9 @@ impl Looker {
             }
             if !at_server && lasted >= MOMENT && self.takes_back(&session) {
                 continue;
+            }
+            if at_server && bound.is_some_and(|bound| lasted >= bound) {
+                self.runaways.meet(&hall, &session);
             }
             if lasted >= first {
                 self.look_at(now, &session, lasted, at_server);

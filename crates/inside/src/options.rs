@@ -1,10 +1,10 @@
 //! What the operator chose, and what is shown: numbers that any thread reads and writes.
 
 use evenkeel_core::Nanos;
-use evenkeel_core::gate;
 pub use evenkeel_core::gate::Mode;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, RwLock};
+use evenkeel_core::gate::{self, Rules};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Figures for SHOW STATUS.
 #[derive(Debug, Default)]
@@ -20,6 +20,7 @@ pub struct Shown {
     pub waited_ms: AtomicU64,
     pub refused: AtomicU64,
     pub liveness: AtomicU64,
+    pub runaways: AtomicU64,
     pub long_from_ms: AtomicU64,
     pub oldest_ms: AtomicU64,
     /// Why the limits are what they are.
@@ -33,10 +34,15 @@ pub struct Shown {
 pub struct Options {
     mode: AtomicU32,
     administrators: RwLock<Vec<String>>,
+    rules: RwLock<Arc<Rules>>,
+    /// Of both lists: sessions look at it before each statement, and at the lists only where it has changed.
     version: AtomicU64,
     /// Longest wait in milliseconds; 0 for none.
     pub max_wait_ms: AtomicU64,
     pub aside_max: AtomicU64,
+    /// From when on a statement is a runaway, in milliseconds, 0 for never; and whether it is killed.
+    pub runaway_ms: AtomicU64,
+    pub kills: AtomicBool,
     /// Limit of the long lane; 0 to find it.
     pub long_limit: AtomicU64,
     pub refusal: AtomicU32,
@@ -53,9 +59,12 @@ impl Default for Options {
         Self {
             mode: AtomicU32::new(WATCH),
             administrators: RwLock::new(vec!["root".to_owned()]),
+            rules: RwLock::default(),
             version: AtomicU64::new(1),
             max_wait_ms: AtomicU64::new(0),
             aside_max: AtomicU64::new(64),
+            runaway_ms: AtomicU64::new(0),
+            kills: AtomicBool::new(false),
             long_limit: AtomicU64::new(0),
             refusal: AtomicU32::new(1040),
             open_until: AtomicU64::new(0),
@@ -87,16 +96,30 @@ impl Options {
     /// Names with commas between them.
     pub fn set_administrators(&self, names: &str) {
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
-        *self.administrators.write().unwrap_or_else(std::sync::PoisonError::into_inner) = names.collect();
+        *self.administrators.write().unwrap_or_else(PoisonError::into_inner) = names.collect();
         self.version.fetch_add(1, Relaxed);
     }
 
+    pub fn set_rules(&self, rules: Rules) {
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        self.version.fetch_add(1, Relaxed);
+    }
+
+    pub fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How long a statement may run, where there is a bound.
+    pub fn runaway(&self) -> Option<Nanos> {
+        Some(self.runaway_ms.load(Relaxed)).filter(|bound| *bound > 0).map(Nanos::from_millis)
+    }
+
     pub fn is_administrator(&self, name: &str) -> bool {
-        let known = self.administrators.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = self.administrators.read().unwrap_or_else(PoisonError::into_inner);
         known.iter().any(|administrator| administrator == name)
     }
 
-    pub fn administrators_version(&self) -> u64 {
+    pub fn lists_version(&self) -> u64 {
         self.version.load(Relaxed)
     }
 

@@ -16,9 +16,10 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-fn install() -> Option<Installed> {
-    let options = Options::default();
-    if !variables::read(&options) {
+fn install(plugin: *mut c_void) -> Option<Installed> {
+    let (server, options) = (Server::find(plugin)?, Options::default());
+    if let Err(why) = variables::read(&options, &server) {
+        server.warn(&why);
         return None;
     }
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -26,7 +27,7 @@ fn install() -> Option<Installed> {
         Mode::Fixed(limit) => limit,
         _ => INITIAL,
     };
-    let hall = Arc::new(Hall::new(Server::find()?, options, [short as usize, cpus]));
+    let hall = Arc::new(Hall::new(server, options, [short as usize, cpus]));
     let stop = Arc::new(Stop::default());
     let (looker, stopped) = (Looker::new(Arc::clone(&hall)), Arc::clone(&stop));
     let thread = without_signals(|| spawn(Box::new(Work { looker, stopped })))?;
@@ -72,9 +73,9 @@ fn without_signals<R>(make: impl FnOnce() -> R) -> R {
     }
 }
 
-extern "C" fn init(_: *mut c_void) -> c_int {
+extern "C" fn init(plugin: *mut c_void) -> c_int {
     BROKEN.store(false, SeqCst);
-    let installed = catch_unwind(install).ok().flatten();
+    let installed = catch_unwind(|| install(plugin)).ok().flatten();
     let Some(installed) = installed else { return 1 };
     INSTALLED.store(Box::into_raw(Box::new(installed)), SeqCst);
     0
@@ -125,13 +126,15 @@ fn general(installed: &Installed, thd: Thd, event: &General) {
     match event.subclass {
         abi::GENERAL_LOG => {
             // SAFETY: the server says how long its texts are, and keeps them during the call.
-            let (account, text) = unsafe {
+            let (account, text, database) = unsafe {
                 (
                     bytes(event.user, event.user_length as usize),
                     bytes(event.query, event.query_length as usize),
+                    bytes(event.database.text, event.database.length),
                 )
             };
-            let statement = Statement { thread: event.thread, user: user(account), text };
+            let statement =
+                Statement { thread: event.thread, user: user(account), database: Some(database), text };
             installed.hall.begins(thd, &statement);
         }
         abi::GENERAL_STATUS => {
@@ -163,7 +166,8 @@ extern "C" fn mysql_notify(thd: *mut c_void, class: c_uint, event: *const c_void
             let text = unsafe { bytes(event.query.text, event.query.length) };
             // One that is not known yet is a thread of the server's own.
             let Some(user) = installed.hall.user(event.thread) else { return true };
-            installed.hall.begins(Thd(thd), &Statement { thread: event.thread, user: user.as_bytes(), text })
+            let user = user.as_bytes();
+            installed.hall.begins(Thd(thd), &Statement { thread: event.thread, user, database: None, text })
         }
         _ => true,
     });

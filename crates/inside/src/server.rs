@@ -1,7 +1,8 @@
 //! What the server offers a plugin: its functions, found by name when the plugin starts, so that one file loads in all servers.
 
-use std::ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_uint, c_ulong, c_void};
 use std::mem::transmute_copy;
+use std::ptr::{null, null_mut};
 
 /// A session of the server. It is valid while the server calls the plugin for it, and while it waits in such a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +39,75 @@ pub struct Server {
     has_explicit_locks: Option<OfThd<bool>>,
     set_killed: Option<unsafe extern "C" fn(*mut c_void, c_int, c_int, *const c_char)>,
     print_error: Option<unsafe extern "C" fn(c_uint, *const c_char, c_int, ...)>,
+    log: Option<unsafe extern "C" fn(*const c_char, ...)>,
+    log_of_plugin: Option<unsafe extern "C" fn(*mut c_void, c_int, *const c_char, ...)>,
+    /// By which MySQL knows this plugin.
+    plugin: Thd,
+    sql: Option<Sql>,
+    attributes: Option<Attributes>,
+}
+
+/// MariaDB's way for a plugin to say SQL, from a thread that is no session's.
+#[derive(Clone, Copy, Debug)]
+struct Sql {
+    thread_begins: unsafe extern "C" fn() -> c_char,
+    thread_ends: unsafe extern "C" fn(),
+    init: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    connect: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    query: unsafe extern "C" fn(*mut c_void, *const c_char, c_ulong) -> c_int,
+    close: unsafe extern "C" fn(*mut c_void),
+}
+
+/// A connection to the server itself, with all rights. It is for one thread.
+pub struct Connection(Sql, *mut c_void);
+
+/// MySQL's way to ask for what it knows of a session, which it answers by a string of its own.
+#[derive(Clone, Copy, Debug)]
+struct Attributes {
+    get: unsafe extern "C" fn(*mut c_void, *const c_char, *mut *mut c_void) -> c_int,
+    text: unsafe extern "C" fn(*mut c_void, *mut *const c_char, *mut usize, *mut *mut c_void) -> c_int,
+    destroy: unsafe extern "C" fn(*mut c_void),
+}
+
+impl Sql {
+    fn find() -> Option<Self> {
+        Some(Self {
+            thread_begins: find(c"my_thread_init")?,
+            thread_ends: find(c"my_thread_end")?,
+            init: find(c"server_mysql_init")?,
+            connect: find(c"mysql_real_connect_local")?,
+            query: find(c"server_mysql_real_query")?,
+            close: find(c"server_mysql_close")?,
+        })
+    }
+}
+
+impl Attributes {
+    fn find() -> Option<Self> {
+        Some(Self {
+            get: find(c"_ZN24mysql_thd_attributes_imp3getEP3THDPKcPv")?,
+            text: find(c"_ZN16mysql_string_imp8get_dataEP15my_h_string_impPPKcPmPP18CHARSET_INFO_h_imp")?,
+            destroy: find(c"_ZN16mysql_string_imp7destroyEP15my_h_string_imp")?,
+        })
+    }
+}
+
+impl Connection {
+    /// Whether the server did it.
+    pub fn say(&self, sql: &str) -> bool {
+        unsafe { (self.0.query)(self.1, sql.as_ptr().cast(), sql.len() as c_ulong) == 0 }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        unsafe {
+            if !self.1.is_null() {
+                (self.0.close)(self.1);
+            }
+            (self.0.thread_ends)();
+        }
+    }
 }
 
 fn find<F: Copy>(name: &CStr) -> Option<F> {
@@ -49,7 +119,7 @@ fn find<F: Copy>(name: &CStr) -> Option<F> {
 
 impl Server {
     /// The functions of the server that loaded this plugin; `None` where one that is needed is not there.
-    pub fn find() -> Option<Self> {
+    pub fn find(plugin: *mut c_void) -> Option<Self> {
         Some(Self {
             test_options: find(c"thd_test_options")?,
             killed: find(c"thd_killed")?,
@@ -62,6 +132,11 @@ impl Server {
             has_explicit_locks: find(c"_ZN11MDL_context18has_explicit_locksEv"),
             set_killed: find(c"_ZN3THD10set_killedE12killed_stateiPKc"),
             print_error: find(c"my_printf_error").or_else(|| find(c"_Z15my_printf_errorjPKciz")),
+            log: find(c"_Z17sql_print_warningPKcz"),
+            log_of_plugin: find(c"_Z21my_plugin_log_messagePPv16plugin_log_levelPKcz"),
+            plugin: Thd(plugin),
+            sql: Sql::find(),
+            attributes: Attributes::find(),
         })
     }
 
@@ -117,11 +192,71 @@ impl Server {
                 true
             }
             // MySQL: the answer of the notification ends it, and this is the error that the client gets.
-            (None, Some(print_error)) => {
-                unsafe { print_error(error.into(), c"%s".as_ptr(), 0, text.as_ptr()) };
+            (None, Some(_)) => {
+                self.tell_client(error, text);
                 true
             }
             _ => false,
+        }
+    }
+
+    /// The error that the statement at hand ends with. Only by the session's own thread.
+    pub fn tell_client(&self, error: u16, text: &CStr) {
+        if let Some(print_error) = self.print_error {
+            unsafe { print_error(error.into(), c"%s".as_ptr(), 0, text.as_ptr()) };
+        }
+    }
+
+    /// A line in the server's error log.
+    pub fn warn(&self, text: &str) {
+        const WARNING: c_int = 1;
+        let text = CString::new(format!("evenkeel: {text}")).unwrap_or_default();
+        match (self.log, self.log_of_plugin) {
+            (Some(log), _) => unsafe { log(c"%s".as_ptr(), text.as_ptr()) },
+            (None, Some(log)) => {
+                // It wants the place of the pointer.
+                let mut plugin = self.plugin.0;
+                unsafe { log((&raw mut plugin).cast(), WARNING, c"%s".as_ptr(), text.as_ptr()) };
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether [`Server::connect`] can be.
+    pub fn has_sql(&self) -> bool {
+        self.sql.is_some()
+    }
+
+    /// A connection to the server itself. Only by a thread that is no session's.
+    pub fn connect(&self) -> Option<Connection> {
+        let sql = self.sql?;
+        unsafe {
+            if (sql.thread_begins)() != 0 {
+                return None;
+            }
+            let connection = Connection(sql, (sql.init)(null_mut()));
+            (!connection.1.is_null() && !(sql.connect)(connection.1).is_null()).then_some(connection)
+        }
+    }
+
+    /// The session's default database, in MySQL. Only by the session's own thread.
+    pub fn database(&self, thd: Thd) -> Vec<u8> {
+        let Some(Attributes { get, text, destroy }) = self.attributes else { return Vec::new() };
+        let (mut string, mut bytes, mut length, mut charset) = (null_mut(), null(), 0, null_mut());
+        // SAFETY: the string is the caller's once it is there, and its bytes live as long as it does.
+        unsafe {
+            if get(thd.0, c"schema".as_ptr(), &raw mut string) != 0 || string.is_null() {
+                return Vec::new();
+            }
+            let failed = text(string, &raw mut bytes, &raw mut length, &raw mut charset) != 0;
+            let kept = !failed && !bytes.is_null();
+            let database = if kept {
+                std::slice::from_raw_parts(bytes.cast::<u8>(), length).to_vec()
+            } else {
+                Vec::new()
+            };
+            destroy(string);
+            database
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::server::{Server, Thd};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Rejection, TenantId};
-use evenkeel_core::gate::{Lane, Place, Stand};
+use evenkeel_core::gate::{Lane, Place, Rules, Stand};
 use evenkeel_core::policy::{After, Command, Passage, Reply, Seen, Session as Policy, status};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -46,6 +46,8 @@ pub struct Held {
     pub since: Nanos,
     /// The transaction has ended; the place is the session's own for a moment longer, since its next one is due at once.
     pub kept: bool,
+    /// When the statement began that was counted as a runaway last.
+    pub ran_away: Nanos,
 }
 
 /// How a wait ended.
@@ -116,8 +118,9 @@ pub struct Own {
     policy: Policy,
     pub tenant: TenantId,
     pub administrator: bool,
-    /// The list of administrators that it was looked up in.
-    pub list: u64,
+    /// The version of the operator's lists that it knows, and the rules among them.
+    pub lists: u64,
+    pub rules: Arc<Rules>,
     /// The command at hand; what comes meanwhile belongs to it.
     running: Option<Running>,
     results: u32,
@@ -135,6 +138,13 @@ pub struct Own {
     pub on_thread: usize,
 }
 
+/// Whether it asks for UNINSTALL, which sends the events of idle sessions to nobody: their places would never come back, and who waits
+/// for them would wait for ever.
+pub fn uninstalls(text: &[u8]) -> bool {
+    let verb = text.trim_ascii_start().get(..9).unwrap_or_default();
+    verb.eq_ignore_ascii_case(b"uninstall")
+}
+
 /// How a statement may enter.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -144,6 +154,8 @@ pub struct Entry {
     pub bare: bool,
     /// It only reads, in a session that holds nothing.
     pub reads: bool,
+    /// The lane that its comment says, or a rule.
+    pub chosen: Option<Lane>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +177,8 @@ impl Own {
             policy: Policy::new(status::AUTOCOMMIT, administrator),
             tenant,
             administrator,
-            list: 0,
+            lists: 0,
+            rules: Arc::default(),
             running: None,
             results: 0,
             touched: false,
@@ -206,6 +219,7 @@ impl Own {
             digest: seen.digest(),
             bare: seen.only_begins(),
             reads: seen.reads() && !hold.is_any(),
+            chosen: None,
         };
         let (ends, statements) = (seen.ends_transaction(), seen.statements());
         self.running = Some(Running { passage, ends, statements });
@@ -291,6 +305,7 @@ impl Held {
             slept: false,
             since,
             kept: false,
+            ran_away: Nanos::MAX,
         }
     }
 }

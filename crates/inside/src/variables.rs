@@ -6,7 +6,9 @@ use crate::abi::{
 };
 use crate::installed::guarded;
 use crate::options::{Mode, Options, Shown};
+use crate::server::Server;
 use crate::session::lock;
+use evenkeel_core::gate::Rules;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{addr_of_mut, null};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,13 +22,23 @@ static mut MAX_WAIT: u64 = 0;
 static mut ASIDE_MAX: u64 = 64;
 static mut REFUSAL: u64 = 1040;
 static mut LONG_LIMIT: u64 = 0;
+static mut LANES: *const c_char = null();
+static mut RUNAWAY: *const c_char = null();
+static mut RUNAWAY_MS: u64 = 0;
 
-/// Takes in what the server's options say; false where the mode is none.
-pub fn read(options: &Options) -> bool {
+/// ER_WRONG_VALUE_FOR_VAR.
+const WRONG_VALUE: u16 = 1231;
+
+/// Takes in what the server's options say.
+/// Errors: in words, what is none of its values.
+pub fn read(options: &Options, server: &Server) -> Result<(), String> {
     // SAFETY: the server has set them, and changes them only by `update`.
     unsafe {
-        let Some(mode) = of(MODE).map_or(Some(Mode::Watch), |text| Mode::parse(&text)) else { return false };
-        options.set_mode(mode);
+        let text = |value, otherwise: &str| of(value).unwrap_or_else(|| otherwise.to_owned());
+        options.set_mode(mode(&text(MODE, "watch"))?);
+        options.set_rules(rules(&text(LANES, ""))?);
+        options.kills.store(kills(&text(RUNAWAY, "warn"), server)?, Relaxed);
+        options.runaway_ms.store(RUNAWAY_MS, Relaxed);
         if let Some(names) = of(ADMINISTRATORS) {
             options.set_administrators(&names);
         }
@@ -34,7 +46,30 @@ pub fn read(options: &Options) -> bool {
         options.aside_max.store(ASIDE_MAX, Relaxed);
         options.refusal.store(REFUSAL as u32, Relaxed);
         options.long_limit.store(LONG_LIMIT, Relaxed);
-        true
+        Ok(())
+    }
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    let wrong =
+        || format!("evenkeel_mode is \"{text}\", and must be off, watch, auto or a number from 1 to 100000");
+    Mode::parse(text).ok_or_else(wrong)
+}
+
+fn rules(text: &str) -> Result<Rules, String> {
+    text.parse().map_err(|error| format!("evenkeel_lanes: {error}"))
+}
+
+/// Whether runaways are killed.
+fn kills(text: &str, server: &Server) -> Result<bool, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "warn" => Ok(false),
+        "kill" if server.has_sql() => Ok(true),
+        "kill" => Err(
+            "evenkeel_runaway: this server gives plugins no way to end a statement; use max_execution_time"
+                .into(),
+        ),
+        _ => Err(format!("evenkeel_runaway is \"{text}\", and must be warn or kill")),
     }
 }
 
@@ -50,7 +85,11 @@ unsafe fn of(text: *const c_char) -> Option<String> {
 /// # Safety
 ///
 /// `value` and `save` are the server's.
-unsafe fn given(value: *mut Value, save: *mut c_void, fits: impl Fn(&str) -> bool) -> c_int {
+unsafe fn given<T>(
+    value: *mut Value,
+    save: *mut c_void,
+    fits: impl Fn(&str, &Server) -> Result<T, String>,
+) -> c_int {
     let mut buffer = [0; SHOW_BYTES];
     let mut length = SHOW_BYTES as c_int;
     let text = unsafe { ((*value).text)(value, buffer.as_mut_ptr(), &raw mut length) };
@@ -59,31 +98,51 @@ unsafe fn given(value: *mut Value, save: *mut c_void, fits: impl Fn(&str) -> boo
     }
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length.max(0) as usize) };
     let text = String::from_utf8_lossy(bytes).into_owned();
-    match CString::new(text.clone()) {
-        Ok(kept) if fits(&text) => {
+    let wrong = guarded(None, |installed| {
+        let server = &installed.hall.server;
+        fits(&text, server)
+            .err()
+            .map(|why| server.tell_client(WRONG_VALUE, &CString::new(why).unwrap_or_default()))
+    });
+    match CString::new(text) {
+        Ok(kept) if wrong.is_none() => {
             unsafe { *save.cast::<*const c_char>() = kept.into_raw() };
             0
         }
+        // Where nothing was told the server says that the value is wrong.
         _ => 1,
     }
 }
 
 extern "C" fn check_mode(_: *mut c_void, _: *mut c_void, save: *mut c_void, value: *mut Value) -> c_int {
-    unsafe { given(value, save, |text| Mode::parse(text).is_some()) }
+    unsafe { given(value, save, |text, _| mode(text)) }
 }
 
 extern "C" fn check_names(_: *mut c_void, _: *mut c_void, save: *mut c_void, value: *mut Value) -> c_int {
-    unsafe { given(value, save, |_| true) }
+    unsafe { given(value, save, |_, _| Ok(())) }
+}
+
+extern "C" fn check_lanes(_: *mut c_void, _: *mut c_void, save: *mut c_void, value: *mut Value) -> c_int {
+    unsafe { given(value, save, |text, _| rules(text)) }
+}
+
+extern "C" fn check_runaway(_: *mut c_void, _: *mut c_void, save: *mut c_void, value: *mut Value) -> c_int {
+    unsafe { given(value, save, kills) }
+}
+
+/// What was set has been checked.
+fn read_again() {
+    guarded((), |installed| drop(read(&installed.hall.options, &installed.hall.server)));
 }
 
 extern "C" fn update_text(_: *mut c_void, _: *mut c_void, place: *mut c_void, save: *const c_void) {
     unsafe { *place.cast::<*const c_char>() = *save.cast::<*const c_char>() };
-    guarded(true, |installed| read(&installed.hall.options));
+    read_again();
 }
 
 extern "C" fn update_number(_: *mut c_void, _: *mut c_void, place: *mut c_void, save: *const c_void) {
     unsafe { *place.cast::<u64>() = *save.cast::<u64>() };
-    guarded(true, |installed| read(&installed.hall.options));
+    read_again();
 }
 
 const TEXT: TextVariable = TextVariable {
@@ -111,6 +170,25 @@ static ADMINISTRATORS_VARIABLE: Shared<TextVariable> = Shared::new(TextVariable 
     comment: c"comma-separated names of users who never wait (the host does not matter)".as_ptr(),
     value: addr_of_mut!(ADMINISTRATORS),
     default: c"root,mysql,mariadb.sys,mysql.session".as_ptr(),
+    ..TEXT
+});
+static LANES_VARIABLE: Shared<TextVariable> = Shared::new(TextVariable {
+    name: c"lanes".as_ptr(),
+    comment:
+        c"lanes by rules, the first that fits: user=NAME long, database=NAME long, digest=16 HEX DIGITS short"
+            .as_ptr(),
+    check: Some(check_lanes),
+    value: addr_of_mut!(LANES),
+    default: c"".as_ptr(),
+    ..TEXT
+});
+static RUNAWAY_VARIABLE: Shared<TextVariable> = Shared::new(TextVariable {
+    name: c"runaway".as_ptr(),
+    comment: c"what a statement gets that runs for longer than evenkeel_runaway_ms: warn (a line in the error log) or kill (KILL QUERY)"
+        .as_ptr(),
+    check: Some(check_runaway),
+    value: addr_of_mut!(RUNAWAY),
+    default: c"warn".as_ptr(),
     ..TEXT
 });
 
@@ -159,14 +237,23 @@ static LONG_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
     most: 100_000,
     ..NUMBER
 });
+static RUNAWAY_MS_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
+    name: c"runaway_ms".as_ptr(),
+    comment: c"a statement that runs for longer is a runaway, in milliseconds; 0: none is".as_ptr(),
+    value: addr_of_mut!(RUNAWAY_MS),
+    ..NUMBER
+});
 
-pub static ALL: Shared<[*const c_void; 7]> = Shared::new([
+pub static ALL: Shared<[*const c_void; 10]> = Shared::new([
     MODE_VARIABLE.pointer(),
     ADMINISTRATORS_VARIABLE.pointer(),
     MAX_WAIT_VARIABLE.pointer(),
     ASIDE_VARIABLE.pointer(),
     REFUSAL_VARIABLE.pointer(),
     LONG_VARIABLE.pointer(),
+    LANES_VARIABLE.pointer(),
+    RUNAWAY_VARIABLE.pointer(),
+    RUNAWAY_MS_VARIABLE.pointer(),
     null(),
 ]);
 
@@ -227,7 +314,7 @@ macro_rules! status {
     };
 }
 
-status! { 20;
+status! { 21;
     "evenkeel_state" put_text |_| state();
     "evenkeel_short_limit" put_number |shown| &shown.limit[0];
     "evenkeel_short_running" put_number |shown| &shown.running[0];
@@ -245,6 +332,7 @@ status! { 20;
     "evenkeel_waits" put_number |shown| &shown.waits;
     "evenkeel_waited_ms" put_number |shown| &shown.waited_ms;
     "evenkeel_refused" put_number |shown| &shown.refused;
+    "evenkeel_runaways" put_number |shown| &shown.runaways;
     "evenkeel_liveness" put_number |shown| &shown.liveness;
     "evenkeel_oldest_ms" put_number |shown| &shown.oldest_ms;
     "evenkeel_oldest_digest" put_text |shown| lock(&shown.oldest).clone();

@@ -35,6 +35,7 @@ fn places() -> Vec<(&'static str, usize)> {
         ("offsetof(struct mysql_event_general, general_user_length)", offset_of!(General, user_length)),
         ("offsetof(struct mysql_event_general, general_query)", offset_of!(General, query)),
         ("offsetof(struct mysql_event_general, general_query_length)", offset_of!(General, query_length)),
+        ("offsetof(struct mysql_event_general, database)", offset_of!(General, database)),
         ("sizeof(struct mysql_event_general)", size_of::<General>()),
         ("offsetof(struct mysql_event_connection, thread_id)", offset_of!(Connection, thread)),
         ("offsetof(struct st_mysql_show_var, value)", offset_of!(StatusVariable, value)),

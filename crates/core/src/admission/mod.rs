@@ -15,7 +15,7 @@ mod tests;
 
 use crate::Nanos;
 use crate::gate::{Asked, AtFront, Gate, Kinds, Lane, Place, Seen, Stand};
-pub use crate::gate::{Caller, LaneCensus, Notice, Rejection, SessionId, TenantCensus, TenantId};
+pub use crate::gate::{Caller, First, LaneCensus, Notice, Rejection, SessionId, TenantCensus, TenantId};
 pub use census::{Census, WaitReason};
 pub use cost::Costs;
 use meter::Meter;
@@ -166,9 +166,10 @@ impl Keeper {
         self.kinds.threshold().max(self.options.long_min)
     }
 
-    /// A session wants to start a transaction, whose first statement has this digest.
-    pub fn ask(&mut self, now: Nanos, caller: Caller, digest: u64) -> Admission {
-        let lane = self.kinds.lane(digest);
+    /// A session wants to start a transaction, which begins like this.
+    pub fn ask(&mut self, now: Nanos, caller: Caller, first: impl Into<First>) -> Admission {
+        let First { digest, lane } = first.into();
+        let lane = lane.unwrap_or_else(|| self.kinds.lane(digest));
         if self.is_of_old(caller) {
             return Admission::Admitted(Held::new(lane, digest, now));
         }
@@ -192,8 +193,9 @@ impl Keeper {
     }
 
     /// A session that may hold what others wait for starts a transaction: it never queues.
-    pub fn enter(&mut self, now: Nanos, caller: Caller, digest: u64) -> Held {
-        let lane = self.kinds.lane(digest);
+    pub fn enter(&mut self, now: Nanos, caller: Caller, first: impl Into<First>) -> Held {
+        let First { digest, lane } = first.into();
+        let lane = lane.unwrap_or_else(|| self.kinds.lane(digest));
         if !self.is_of_old(caller) {
             self.gate.enter(lane);
             self.gate.tenants.get(caller.tenant).admit(Nanos::ZERO);
@@ -278,6 +280,14 @@ impl Keeper {
             self.gate.move_to_long(now, &mut held.place);
             let digest = std::mem::take(&mut held.digest);
             self.learn(digest, busy, true);
+            self.measure(now);
+        }
+    }
+
+    /// Somebody has chosen the long lane for what runs.
+    pub fn go_on_long(&mut self, now: Nanos, caller: Caller, held: &mut Held) {
+        if !self.is_of_old(caller) {
+            self.gate.move_to_long(now, &mut held.place);
             self.measure(now);
         }
     }

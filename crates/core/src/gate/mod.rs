@@ -11,6 +11,7 @@ mod front;
 mod kills;
 mod kinds;
 mod long;
+mod rules;
 mod tenant;
 #[cfg(test)]
 mod tests;
@@ -20,12 +21,13 @@ use crate::Nanos;
 pub use front::{AtFront, Front, LIMIT_MAX};
 pub use kinds::{Class, Kinds, Seen};
 pub use long::{Long, LongReason, LongSample};
+pub use rules::{Rules, RulesError, lane_of_comment};
 use std::collections::VecDeque;
 use std::sync::Arc;
 pub use tenant::TenantCensus;
 pub(crate) use tenant::Tenants;
 use tenant::{Line, Ticket, Waiter};
-pub use words::{Caller, LaneCensus, Mode, Notice, Rejection, SessionId, TenantId};
+pub use words::{Caller, First, LaneCensus, Mode, Notice, Rejection, SessionId, TenantId};
 
 /// Which limit a transaction runs under.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

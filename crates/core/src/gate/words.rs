@@ -1,5 +1,6 @@
 //! The words in which sessions and the gate talk.
 
+use super::Lane;
 use crate::Nanos;
 
 /// What the gate does.
@@ -46,6 +47,21 @@ pub struct Caller {
     pub server: u32,
     /// What its server calls it: the number that KILL takes. Zero where nobody knows.
     pub thread: u32,
+}
+
+/// What begins a transaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct First {
+    /// Of its first statement, or 0.
+    pub digest: u64,
+    /// Where somebody has chosen it; else what was learnt of the digest holds.
+    pub lane: Option<Lane>,
+}
+
+impl From<u64> for First {
+    fn from(digest: u64) -> Self {
+        Self { digest, lane: None }
+    }
 }
 
 /// Why a session was refused.

@@ -83,6 +83,8 @@ pub struct AtServer {
     pub idles: bool,
     /// Whether it is one statement, and the server done with it when its result is written.
     pub single: bool,
+    /// 0 where it is not known.
+    pub digest: u64,
 }
 
 /// Statements that are remembered; the servers' own default for a whole server.
@@ -175,6 +177,7 @@ impl Session {
         Some(AtServer {
             idles: statement.is_some_and(|statement| statement.idles),
             single: statement.is_none_or(|statement| statement.single),
+            digest: statement.map_or(0, |statement| statement.digest),
         })
     }
 

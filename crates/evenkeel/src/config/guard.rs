@@ -10,10 +10,11 @@ pub use flags::Flags;
 use super::control::{Memory, named, with_memory};
 use super::types::{At, FromToml, one_of};
 use crate::view::log::Form;
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::Options;
 use evenkeel_core::control::{Bounds, ControllerSettings, algorithm};
+use evenkeel_core::gate::Rules;
 use evenkeel_guard::control::Settings;
 use evenkeel_guard::proxy::{self, Address, BackendMode, Identity, Plan, THREADS_MAX, TenantBy, TlsMode};
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ const TENANTS: [(&str, TenantBy); 2] = [("user", TenantBy::User), ("database", T
 
 types! {
     "a text": TenantBy = |value| Some(one_of(value.as_str()?, &TENANTS));
+    "a text": Rules = |value| Some(value.as_str()?.parse().map_err(Error::from));
     "a text": TlsMode = |value| Some(one_of(value.as_str()?, &CLIENT_MODES));
     "a text": BackendMode = |value| Some(one_of(value.as_str()?, &BackendMode::NAMES));
 }
@@ -44,6 +46,8 @@ keys! {
         backend: Address = nowhere(),
         threads: usize = threads(),
         administrators: Vec<String> = Vec::new(),
+        lanes: Rules = Rules::default(),
+        runaway_max: Option<Nanos> = None,
         metrics: Option<String> = None,
         login_max: Nanos = Nanos::from_secs(10),
         clients_max: Option<usize> = None,
@@ -130,6 +134,8 @@ impl GuardConfig {
             options: self.options(),
             tenants: self.queue.by,
             administrators: self.administrators.clone(),
+            lanes: self.lanes.clone(),
+            runaway_max: self.runaway_max,
             login_max: self.login_max,
             clients_max: self.clients_max,
             silence_max: self.backend_silence,
@@ -267,6 +273,7 @@ mod tests {
             ("[backend_tls]\nmode = 'on'", "\"verify-ca\", \"verify-identity\""),
             ("[backend_tls]\nmode = 'preferred'\nauthorities = 'x'", "hint: verify-identity"),
             ("[backend_tls]\nmode = 'verify-ca'", "no authorities"),
+            ("lanes = 'user=a long, b'", ":3: guard: `lanes`: rule 2 is \"b\", and must be user=NAME"),
             ("clients_max = 0", ":3: guard: `clients_max` must be 1 or more"),
             ("backend_silence = '0s'", "`backend_silence` must be 1s or more"),
         ] {

@@ -54,6 +54,11 @@ fn parts(event: &Event) -> Parts {
         Event::Malformed { client, why, others } => {
             ("warn", "malformed", json!({ "client": client, "why": why, "others": others }))
         }
+        Event::Runaway { last, others } => {
+            let (digest, seconds) = (format!("{:016x}", last.digest), last.lasted.as_secs_f64());
+            let told = json!({ "user": last.user, "thread": last.thread, "digest": digest, "seconds": seconds, "others": others });
+            ("warn", "runaway", told)
+        }
         Event::BackendDown { backend, failed, why } => {
             ("error", "backend_down", json!({ "backend": backend, "failed": failed, "why": why }))
         }
@@ -150,6 +155,7 @@ const TOLD: [Told; 5] = [
 pub struct Watch {
     told: [u64; TOLD.len()],
     malformed: u64,
+    runaways: u64,
     unreachable: u64,
     logins: u64,
     down: bool,
@@ -172,6 +178,10 @@ impl Watch {
         if malformed > 0 {
             let (client, why) = stats.last_malformed();
             events.push(Event::Malformed { client, why, others: malformed - 1 });
+        }
+        let runaways = growth(&mut self.runaways, &stats.runaways);
+        if let Some(last) = stats.last_runaway().filter(|_| runaways > 0) {
+            events.push(Event::Runaway { last, others: runaways - 1 });
         }
         let failed = growth(&mut self.unreachable, &stats.unreachable);
         let logins = growth(&mut self.logins, &stats.logins);

@@ -96,6 +96,7 @@ metrics! { CONNECTIONS: |s: Stats|
     counter "logins_total" "Logins that the server accepted." => s.logins.get();
     counter "refused_total" "Clients and commands turned away by the guard." => s.refused.get();
     counter "malformed_total" "Connections ended for bytes that are no protocol." => s.malformed.get();
+    counter "runaways_total" "Statements that took longer than `runaway_max`." => s.runaways.get();
     counter "backend_failures_total" "Connections to the server that failed." => s.unreachable.get();
     counter "backend_full_total" "Logins refused by the server with error 1040." => s.backend_full.get();
     counter "commands_total" "Commands that were sent on." => s.commands.get();

@@ -1,5 +1,6 @@
 //! Who may come in: as many clients as there is room for.
 
+use evenkeel_core::Nanos;
 use evenkeel_core::admission::Rejection;
 use evenkeel_os::Socket;
 use evenkeel_wire::ProtocolError;
@@ -31,6 +32,16 @@ pub fn turn_away(client: &Socket, why: &Refusal, stats: &Stats) {
     stats.closed.add();
 }
 
+/// A statement that takes longer than the operator bears.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Runaway {
+    pub user: String,
+    /// What the server calls its session.
+    pub thread: u32,
+    pub digest: u64,
+    pub lasted: Nanos,
+}
+
 #[derive(Debug, Default)]
 pub struct Stats {
     pub accepted: Count,
@@ -44,6 +55,9 @@ pub struct Stats {
     pub malformed: Count,
     /// Whose the last of them was, and why it was cut.
     malformed_last: Mutex<(String, String)>,
+    /// Statements that took longer than they may, and the last of them.
+    pub runaways: Count,
+    runaway_last: Mutex<Option<Runaway>>,
     pub unreachable: Count,
     /// Why the last of them failed.
     unreachable_why: Mutex<String>,
@@ -75,6 +89,16 @@ impl Stats {
     /// The client of the connection that was cut last as malformed, and the reason.
     pub fn last_malformed(&self) -> (String, String) {
         self.malformed_last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn count_runaway(&self, runaway: Runaway) {
+        *self.runaway_last.lock().unwrap_or_else(PoisonError::into_inner) = Some(runaway);
+        self.runaways.add();
+    }
+
+    /// The last one.
+    pub fn last_runaway(&self) -> Option<Runaway> {
+        self.runaway_last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn why_unreachable(&self) -> String {

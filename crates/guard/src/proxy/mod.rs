@@ -26,7 +26,7 @@ pub mod parts {
 }
 
 use crate::control::Reach;
-pub use arrivals::{Count, Stats};
+pub use arrivals::{Count, Runaway, Stats};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Census, Keeper};
 pub use evenkeel_os::address::{Address, NoAddress};

@@ -2,6 +2,7 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::Options;
+use evenkeel_core::gate::Rules;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls};
 
@@ -28,6 +29,10 @@ pub struct Plan {
     pub tenants: TenantBy,
     /// Users whose commands never wait.
     pub administrators: Vec<String>,
+    /// Lanes that the operator chose.
+    pub lanes: Rules,
+    /// A statement that takes longer is told of.
+    pub runaway_max: Option<Nanos>,
     /// Time for a client from its arrival to the end of its login.
     pub login_max: Nanos,
     /// Most clients at a time; as many as open files allow where it is not given.
@@ -53,6 +58,8 @@ impl Plan {
             options: Options::default(),
             tenants: TenantBy::default(),
             administrators: Vec::new(),
+            lanes: Rules::default(),
+            runaway_max: None,
             login_max: Nanos::from_secs(10),
             clients_max: None,
             silence_max: Nanos::from_secs(15),

@@ -5,7 +5,7 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{
-    Admission, Caller, Ended, Held, Keeper, Notice, Rejection, SessionId, TenantId,
+    Admission, Caller, Ended, First, Held, Keeper, Notice, Rejection, SessionId, TenantId,
 };
 use evenkeel_core::gate::{Lane, Stand};
 use std::sync::Arc;
@@ -122,22 +122,27 @@ impl Seat {
         Permit { door: Arc::clone(&self.door), caller: self.caller, state }
     }
 
-    /// Asks for a permit for a transaction whose first statement has this digest.
-    pub fn ask(&self, digest: u64, own: &mut Vec<Notice>) -> Asked {
+    /// What the server calls the session.
+    pub fn thread(&self) -> u32 {
+        self.caller.thread
+    }
+
+    /// Asks for a permit for a transaction that begins like this.
+    pub fn ask(&self, first: First, own: &mut Vec<Notice>) -> Asked {
         let (caller, mut said) = (self.caller, None);
-        self.door.reach(Some(own), &mut |keeper, now| said = Some(keeper.ask(now, caller, digest)));
+        self.door.reach(Some(own), &mut |keeper, now| said = Some(keeper.ask(now, caller, first)));
         match said {
             Some(Admission::Admitted(held)) => Asked::Permit(self.permit(State::Held(held))),
-            Some(Admission::Queued(stand)) => Asked::Permit(self.permit(State::Waiting(stand, digest))),
+            Some(Admission::Queued(stand)) => Asked::Permit(self.permit(State::Waiting(stand, first.digest))),
             Some(Admission::Rejected(rejection)) => Asked::Rejected(rejection),
             // A door that nobody goes through.
             None => Asked::Permit(self.permit(State::Over)),
         }
     }
 
-    pub fn enter(&self, digest: u64, own: &mut Vec<Notice>) -> Permit {
+    pub fn enter(&self, first: First, own: &mut Vec<Notice>) -> Permit {
         let (caller, mut state) = (self.caller, State::Over);
-        self.door.reach(Some(own), &mut |keeper, now| state = State::Held(keeper.enter(now, caller, digest)));
+        self.door.reach(Some(own), &mut |keeper, now| state = State::Held(keeper.enter(now, caller, first)));
         self.permit(state)
     }
 
@@ -239,6 +244,11 @@ impl Permit {
         if matches!(&self.state, State::Held(held) if held.place.lane == Lane::Short) {
             self.act(own, |keeper, now, caller, held| keeper.move_to_long(now, caller, held, busy));
         }
+    }
+
+    /// It goes on in the long lane, as somebody has chosen.
+    pub fn go_on_long(&mut self, own: &mut Vec<Notice>) {
+        self.act(own, |keeper, now, caller, held| keeper.go_on_long(now, caller, held));
     }
 
     /// What an answer has changed: a transaction `ended`, and the permit goes on with the next one where it is `open`.

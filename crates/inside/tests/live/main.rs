@@ -2,6 +2,7 @@
 
 mod holds;
 mod parting;
+mod rules;
 mod server;
 mod servers;
 mod waits;

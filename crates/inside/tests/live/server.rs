@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 pub struct Server {
     folder: PathBuf,
-    mysql: bool,
+    pub mysql: bool,
     pub process: Child,
 }
 
@@ -136,6 +136,20 @@ impl Server {
         let output = self.run("root", sql);
         assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// Why the server does not do it.
+    pub fn refused(&self, sql: &str) -> String {
+        let output = self.run("root", sql);
+        assert!(!output.status.success(), "{sql} was done");
+        String::from_utf8_lossy(&output.stderr).trim().to_owned()
+    }
+
+    /// Lines of the error log that are the plugin's.
+    pub fn log(&self) -> Vec<String> {
+        let log = fs::read(self.folder.join("log")).expect("a log");
+        let log = String::from_utf8_lossy(&log).into_owned();
+        log.lines().filter(|line| line.contains("evenkeel: ")).map(str::to_owned).collect()
     }
 
     /// A client at work.

@@ -1,5 +1,6 @@
 //! The same file in the servers of other releases, each in a root of its own.
 
+use crate::rules::{lanes, runaways};
 use crate::server::{LONG, Server, said};
 
 fn in_other(name: &str) -> Option<Server> {
@@ -15,6 +16,8 @@ mod left_out;
 
 /// Who waits is killed or refused, goes on where the plugin leaves, and an open transaction does not wait.
 fn works(server: &Server) {
+    lanes(server);
+    runaways(server);
     let busy = server.occupied();
     let waiters: Vec<_> =
         ["UPDATE t SET v = 99", "CREATE TABLE made (a INT)", "SET @a = (SELECT v FROM t WHERE id = 1)"]

@@ -48,11 +48,13 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 32] = [
+    const KEYS: [(&str, &str, bool); 34] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
         ("administrators", "administrators = ['root']", false),
+        ("lanes", "lanes = 'user=a long'", false),
+        ("runaway_max", "runaway_max = '9s'", false),
         ("metrics", "metrics = '127.0.0.1:9307'", false),
         ("login_max", "login_max = '11s'", false),
         ("clients_max", "clients_max = 9", false),

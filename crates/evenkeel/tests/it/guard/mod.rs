@@ -5,6 +5,7 @@ mod effect;
 pub mod faults;
 mod identity;
 mod inside;
+mod lanes;
 mod locks;
 mod logins;
 mod operation;

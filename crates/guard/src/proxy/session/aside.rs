@@ -23,7 +23,7 @@ impl Relay {
         };
         let sleeps = self.policy.at_server().is_some_and(|statement| statement.idles);
         let aside = (idle || sleeps) && self.step_aside(idle, cx);
-        if aside || idle {
+        if aside || idle || self.standing() == Some(Standing::Aside) {
             return;
         }
         let used = self.used + if quiet { Nanos::ZERO } else { cx.now - self.busy_since };

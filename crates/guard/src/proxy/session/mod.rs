@@ -9,6 +9,7 @@
 
 mod aside;
 mod awake;
+mod lanes;
 mod login;
 mod parting;
 mod refuse;
@@ -268,6 +269,7 @@ impl Session {
                 return Err(Refusal::LoginTooSlow.into());
             }
             Event::Tick => {
+                relay.tell_runaway(cx);
                 relay.make_room(self.client_blocked, cx);
                 relay.keep_awake(cx);
                 if self.client_blocked.is_none() && relay.takes_its_turn() {

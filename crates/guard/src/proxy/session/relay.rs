@@ -5,7 +5,7 @@ use super::login::{self, Accepted};
 use super::{Context, Refusal};
 use crate::proxy::seat::{Asked, Permit, Seat, Standing};
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::Rejection;
+use evenkeel_core::admission::{First, Rejection};
 use evenkeel_core::policy::{self, Passage};
 use evenkeel_wire::relay::{Command, CommandKind, CommandReader, Dialect, Expect, ReplyReader, Step};
 use evenkeel_wire::relay::{hello, sql};
@@ -72,8 +72,13 @@ pub struct Relay {
     pub(super) server_leaves: bool,
     pub(super) finished: bool,
     pub(super) equal_channels: bool,
-    /// User and database that a change of user asks for.
+    /// User and database of the login, and such as a change of user asks for.
+    pub(super) named: (Vec<u8>, Vec<u8>),
     pub(super) becomes: Option<(Vec<u8>, Vec<u8>)>,
+    /// Its transaction has begun by a statement that says nothing of it.
+    pub(super) unsaid: bool,
+    /// When the statement began that was told of as a runaway last.
+    pub(super) told_since: Option<Nanos>,
     /// Number of the packet with which an error would go to the client.
     pub error_number: u8,
 }
@@ -110,7 +115,10 @@ impl Relay {
             server_leaves: false,
             finished: false,
             equal_channels: accepted.equal,
+            named: (accepted.client.user.clone(), accepted.client.database.clone()),
             becomes: None,
+            unsaid: false,
+            told_since: None,
         }
     }
 
@@ -124,7 +132,8 @@ impl Relay {
 
     /// Whether it has to hear of time that passes.
     pub fn is_watched(&self) -> bool {
-        self.standing() == Some(Standing::Held) || self.paced || self.is_in_login()
+        let sleeps = self.standing() == Some(Standing::Aside) && self.policy.in_flight() > 0;
+        self.standing() == Some(Standing::Held) || sleeps || self.paced || self.is_in_login()
     }
 
     /// Whether so many bytes of a command are still to come that a large buffer pays.
@@ -191,9 +200,10 @@ impl Relay {
         if self.replies.is_full() || changes && self.replies.pending() > 0 {
             return Ok(false);
         }
+        let text = sql(command, self.dialect);
         let seen = self.policy.look(&policy::Command {
             code: command.head.first().copied().unwrap_or_default(),
-            text: sql(command, self.dialect),
+            text,
             whole: command.is_whole(),
             statement: command.statement(),
         });
@@ -202,8 +212,8 @@ impl Relay {
             return Ok(false);
         }
         if passage != Passage::Bypass {
-            let digest = if seen.only_begins() { 0 } else { seen.digest() };
-            if !self.enter((passage, digest), taken, cx) {
+            let first = self.first(&seen, text, cx);
+            if !self.enter((passage, first), taken, cx) {
                 return Ok(false);
             }
             self.turn = self.turn.saturating_add(1);
@@ -236,9 +246,13 @@ impl Relay {
     }
 
     /// Whether the session has a permit, or gets one at once.
-    fn enter(&mut self, entry: (Passage, u64), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+    fn enter(&mut self, entry: (Passage, First), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
         match self.standing() {
-            Some(Standing::Held) => !self.has_had_its_turn(),
+            Some(Standing::Held) if self.has_had_its_turn() => false,
+            Some(Standing::Held) => {
+                self.says_lane(entry.1, cx);
+                true
+            }
             Some(Standing::Waiting) => false,
             // The next statement behind one that sleeps does not sleep.
             Some(Standing::Aside) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
@@ -255,17 +269,18 @@ impl Relay {
         self.turn >= TURN && self.replies.pending() > 0 && !self.policy.hold().is_any()
     }
 
-    fn ask(&mut self, (passage, digest): (Passage, u64), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+    fn ask(&mut self, (passage, first): (Passage, First), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
         (self.turn, self.used) = (0, Nanos::ZERO);
+        self.unsaid = first.digest == 0 && first.lane.is_none();
         if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
-            self.permit = Some(self.seat.enter(digest, cx.notices));
+            self.permit = Some(self.seat.enter(first, cx.notices));
             return true;
         }
         // The answer to a refusal would overtake theirs.
         if self.replies.pending() > 0 {
             return false;
         }
-        match self.seat.ask(digest, cx.notices) {
+        match self.seat.ask(first, cx.notices) {
             Asked::Permit(permit) => self.permit = Some(permit),
             Asked::Rejected(rejection) => taken.refused = Some(rejection),
         }

@@ -6,7 +6,7 @@ use super::{Context, Refusal, Side};
 use crate::proxy::account;
 use crate::proxy::seat::Standing;
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::Ended;
+use evenkeel_core::admission::{Ended, First};
 use evenkeel_wire::command;
 use evenkeel_wire::relay::{CommandKind, Expect, Reply, hello};
 use std::ops::Range;
@@ -136,7 +136,9 @@ impl Relay {
             }
             // It began what needs a permit without having one. What a server says before its end, and is read behind it, begins
             // nothing.
-            None if open && !self.server_leaves => self.permit = Some(self.seat.enter(0, cx.notices)),
+            None if open && !self.server_leaves => {
+                self.permit = Some(self.seat.enter(First::default(), cx.notices))
+            }
             // What waits has nothing in flight that could have been answered.
             _ => {}
         }
@@ -152,6 +154,7 @@ impl Relay {
         if let Some((user, database)) = self.becomes.take().filter(|_| accepted) {
             self.seat.set_tenant(cx.tenant(&user, &database));
             self.policy.set_administrator(cx.is_administrator(&user));
+            self.named = (user, database);
         }
     }
 
