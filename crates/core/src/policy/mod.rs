@@ -118,11 +118,6 @@ impl Seen {
             && self.statements() == 1
     }
 
-    /// Whether it touches no table, so that it needs no place where its session has none.
-    pub fn is_tableless(&self) -> bool {
-        self.statement.as_ref().is_some_and(|statement| statement.tableless)
-    }
-
     /// Whether it only reads, and locks nothing.
     pub fn reads(&self) -> bool {
         self.statement.as_ref().is_some_and(|statement| statement.reads)
@@ -205,6 +200,11 @@ impl Session {
         self.hold.apply(Act::Doubt);
     }
 
+    /// Whether a statement outside of transactions is one by itself, by the last answer.
+    pub fn commits_by_itself(&self) -> bool {
+        self.autocommit
+    }
+
     pub fn hold(&self) -> &Hold {
         &self.hold
     }
@@ -252,7 +252,12 @@ impl Session {
         }
         let unread = |act: &Act| matches!(act, Act::Doubt | Act::Hidden);
         let doubt = seen.code == Code::Unknown || statement.is_some_and(|s| s.acts.iter().any(unread));
-        if doubt || self.hold.is_any() { Passage::Unqueued } else { Passage::Queued }
+        match () {
+            () if doubt || self.hold.is_any() => Passage::Unqueued,
+            // It would wait for places, and use none of what they are for.
+            () if statement.is_some_and(|s| s.tableless) => Passage::Bypass,
+            () => Passage::Queued,
+        }
     }
 
     /// Whether the server cannot know that statement either: nothing was forgotten, and none is being prepared whose number
