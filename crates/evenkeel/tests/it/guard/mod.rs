@@ -8,6 +8,7 @@ mod inside;
 mod locks;
 mod logins;
 mod operation;
+mod restart;
 mod review;
 mod script;
 pub mod server;
