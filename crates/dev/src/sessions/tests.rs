@@ -1,6 +1,8 @@
 //! Histories by the thousand, defects that can be planted, both sides saying whatever bytes they like; and what a session does with its permit
 //! and with what is refused to it, as sentences.
 
+mod trifles;
+
 use super::harness::Harness;
 use super::*;
 use evenkeel_core::Nanos;

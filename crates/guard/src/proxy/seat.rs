@@ -47,6 +47,8 @@ pub enum Standing {
     Waiting,
     /// Its transaction runs.
     Held,
+    /// It runs one trifle, for which it has no place.
+    Free,
     /// Its transaction is open, and does not use the server.
     Aside,
     /// It was given back.
@@ -122,10 +124,11 @@ impl Seat {
         Permit { door: Arc::clone(&self.door), caller: self.caller, state }
     }
 
-    /// Asks for a permit for a transaction whose first statement has this digest.
-    pub fn ask(&self, digest: u64, own: &mut Vec<Notice>) -> Asked {
+    /// Asks for a permit for a transaction whose first statement has this digest, and may be all of it and only read.
+    pub fn ask(&self, digest: u64, reads: bool, own: &mut Vec<Notice>) -> Asked {
         let (caller, mut said) = (self.caller, None);
-        self.door.reach(Some(own), &mut |keeper, now| said = Some(keeper.ask(now, caller, digest)));
+        let ask = if reads { Keeper::ask_to_read } else { Keeper::ask };
+        self.door.reach(Some(own), &mut |keeper, now| said = Some(ask(keeper, now, caller, digest)));
         match said {
             Some(Admission::Admitted(held)) => Asked::Permit(self.permit(State::Held(held))),
             Some(Admission::Queued(stand)) => Asked::Permit(self.permit(State::Waiting(stand, digest))),
@@ -189,6 +192,7 @@ impl Permit {
         match &self.state {
             State::Waiting(..) => Standing::Waiting,
             State::Held(held) if held.place.aside => Standing::Aside,
+            State::Held(held) if held.is_free() => Standing::Free,
             State::Held(_) => Standing::Held,
             State::Over => Standing::Over,
         }
@@ -247,8 +251,9 @@ impl Permit {
             if let Some(ended) = ended {
                 keeper.ended(now, caller, held, ended);
             }
-            if !open {
-                keeper.leave(now, caller, *held);
+            match open {
+                true => keeper.hold(now, caller, held),
+                false => keeper.leave(now, caller, *held),
             }
         });
         if open {

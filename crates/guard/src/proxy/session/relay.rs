@@ -122,9 +122,14 @@ impl Relay {
         self.permit.as_ref().map(Permit::standing)
     }
 
+    /// Whether what it has at the server runs, in a place or as a trifle.
+    pub(super) fn runs(&self) -> bool {
+        matches!(self.standing(), Some(Standing::Held | Standing::Free))
+    }
+
     /// Whether it has to hear of time that passes.
     pub fn is_watched(&self) -> bool {
-        self.standing() == Some(Standing::Held) || self.paced || self.is_in_login()
+        self.runs() || self.paced || self.is_in_login()
     }
 
     /// Whether so many bytes of a command are still to come that a large buffer pays.
@@ -203,7 +208,8 @@ impl Relay {
         }
         if passage != Passage::Bypass {
             let digest = if seen.only_begins() { 0 } else { seen.digest() };
-            if !self.enter((passage, digest), taken, cx) {
+            let reads = passage == Passage::Queued && seen.reads() && self.policy.commits_by_itself();
+            if !self.enter((passage, digest, reads), taken, cx) {
                 return Ok(false);
             }
             self.turn = self.turn.saturating_add(1);
@@ -236,10 +242,11 @@ impl Relay {
     }
 
     /// Whether the session has a permit, or gets one at once.
-    fn enter(&mut self, entry: (Passage, u64), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+    fn enter(&mut self, entry: (Passage, u64, bool), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
         match self.standing() {
             Some(Standing::Held) => !self.has_had_its_turn(),
-            Some(Standing::Waiting) => false,
+            // What is said behind a trifle asks for itself, once that is answered.
+            Some(Standing::Waiting | Standing::Free) => false,
             // The next statement behind one that sleeps does not sleep.
             Some(Standing::Aside) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
             Some(Standing::Aside) => {
@@ -255,7 +262,12 @@ impl Relay {
         self.turn >= TURN && self.replies.pending() > 0 && !self.policy.hold().is_any()
     }
 
-    fn ask(&mut self, (passage, digest): (Passage, u64), taken: &mut Taken, cx: &mut Context<'_>) -> bool {
+    fn ask(
+        &mut self,
+        (passage, digest, reads): (Passage, u64, bool),
+        taken: &mut Taken,
+        cx: &mut Context<'_>,
+    ) -> bool {
         (self.turn, self.used) = (0, Nanos::ZERO);
         if passage == Passage::Unqueued && self.may_pass_the_queue(cx) {
             self.permit = Some(self.seat.enter(digest, cx.notices));
@@ -265,11 +277,11 @@ impl Relay {
         if self.replies.pending() > 0 {
             return false;
         }
-        match self.seat.ask(digest, cx.notices) {
+        match self.seat.ask(digest, reads, cx.notices) {
             Asked::Permit(permit) => self.permit = Some(permit),
             Asked::Rejected(rejection) => taken.refused = Some(rejection),
         }
-        self.standing() == Some(Standing::Held)
+        self.runs()
     }
 
     /// Named locks cost their holder nothing, neither do others that texts take or seem to take, nor a text that cannot be
