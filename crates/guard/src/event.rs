@@ -17,6 +17,11 @@ pub enum Event {
         /// SHA-256 of the certificate that clients are shown.
         fingerprint: Option<String>,
     },
+    /// Where the limit starts, as far as a file of the last proven one was asked for.
+    Start {
+        limit: u32,
+        why: String,
+    },
     /// The limit changes.
     Limit {
         from: u32,

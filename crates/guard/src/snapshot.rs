@@ -67,7 +67,7 @@ pub struct Totals {
 impl Totals {
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.ticks += 1;
-        self.completions += interval.completions + interval.long;
+        self.completions += interval.completions + interval.long + interval.trifles;
         self.long += interval.long;
         self.work += interval.work;
         self.overloads += interval.overloads;

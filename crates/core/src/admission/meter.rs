@@ -34,7 +34,9 @@ pub struct Interval {
     pub response_max: Option<Nanos>,
     /// Transactions that ended well in the long lane or aside.
     pub long: u64,
-    /// Their response times added up, in seconds.
+    /// Trifles that ended well, which ran without a place.
+    pub trifles: u64,
+    /// Response times of these and those of the long lane added up, in seconds.
     pub long_s: f64,
 }
 
@@ -91,6 +93,11 @@ impl Meter {
         self.running = running;
         self.waiting = waiting;
         self.current.in_flight_max = self.current.in_flight_max.max(running);
+    }
+
+    pub fn trifle(&mut self, response: Nanos) {
+        self.current.trifles += 1;
+        self.current.long_s += response.as_secs_f64();
     }
 
     /// A transaction ended after `response`.

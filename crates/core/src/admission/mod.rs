@@ -12,6 +12,7 @@ mod meter;
 mod properties;
 #[cfg(test)]
 mod tests;
+mod trifles;
 
 use crate::Nanos;
 use crate::gate::{Asked, AtFront, Gate, Kinds, Lane, Place, Seen, Stand};
@@ -76,12 +77,14 @@ pub struct Held {
     /// Digest of its first statement, as long as something can be learnt about that; or 0.
     digest: u64,
     since: Nanos,
+    /// A trifle, which runs without a place.
+    free: bool,
 }
 
 impl Held {
     /// Of one that was admitted now.
     pub fn new(lane: Lane, digest: u64, now: Nanos) -> Self {
-        Self { place: Place { lane, ..Place::default() }, digest, since: now }
+        Self { place: Place { lane, ..Place::default() }, digest, since: now, free: false }
     }
 }
 
@@ -168,7 +171,10 @@ impl Keeper {
 
     /// A session wants to start a transaction, which begins like this.
     pub fn ask(&mut self, now: Nanos, caller: Caller, first: impl Into<First>) -> Admission {
-        let First { digest, lane } = first.into();
+        let First { digest, lane, reads } = first.into();
+        if reads && lane != Some(Lane::Long) && self.kinds.is_trifle(digest) && !self.is_of_old(caller) {
+            return Admission::Admitted(self.admit_free(now, caller, digest));
+        }
         let lane = lane.unwrap_or_else(|| self.kinds.lane(digest));
         if self.is_of_old(caller) {
             return Admission::Admitted(Held::new(lane, digest, now));
@@ -194,7 +200,7 @@ impl Keeper {
 
     /// A session that may hold what others wait for starts a transaction: it never queues.
     pub fn enter(&mut self, now: Nanos, caller: Caller, first: impl Into<First>) -> Held {
-        let First { digest, lane } = first.into();
+        let First { digest, lane, .. } = first.into();
         let lane = lane.unwrap_or_else(|| self.kinds.lane(digest));
         if !self.is_of_old(caller) {
             self.gate.enter(lane);
@@ -221,6 +227,7 @@ impl Keeper {
             (_, Place { lane: Lane::Long, .. } | Place { aside: true, .. }) => {
                 self.meter.ended_long(outcome, response);
             }
+            (Outcome::Success, _) if held.free => self.meter.trifle(response),
             (Outcome::Success, _) => {
                 let work = self.costs.weigh(digest, busy);
                 self.meter.ended(outcome, response, work);
@@ -237,7 +244,9 @@ impl Keeper {
     /// The place goes on to the next one.
     pub fn leave(&mut self, now: Nanos, caller: Caller, held: Held) {
         if !self.is_of_old(caller) {
-            self.gate.leave(now, held.place);
+            if !held.free {
+                self.gate.leave(now, held.place);
+            }
             self.gate.tenants.get(caller.tenant).ended += 1;
             self.measure(now);
         }
@@ -258,7 +267,7 @@ impl Keeper {
 
     /// What runs does not use the server for now. False where as many do so as may.
     pub fn step_aside(&mut self, now: Nanos, caller: Caller, held: &mut Held) -> bool {
-        let done = !self.is_of_old(caller) && self.gate.step_aside(now, &mut held.place);
+        let done = !self.is_of_old(caller) && !held.free && self.gate.step_aside(now, &mut held.place);
         self.measure(now);
         done
     }
@@ -277,6 +286,7 @@ impl Keeper {
     pub fn move_to_long(&mut self, now: Nanos, caller: Caller, held: &mut Held, busy: Nanos) {
         let long = held.place.lane == Lane::Short && busy >= self.kinds.patience(held.digest);
         if long && !self.is_of_old(caller) {
+            self.hold(now, caller, held);
             self.gate.move_to_long(now, &mut held.place);
             let digest = std::mem::take(&mut held.digest);
             self.learn(digest, busy, true);

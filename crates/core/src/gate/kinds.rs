@@ -120,6 +120,10 @@ impl Kinds {
         if class == Some(Class::Long) { Lane::Long } else { Lane::Short }
     }
 
+    pub fn is_trifle(&self, digest: u64) -> bool {
+        self.known.get(digest).is_some_and(|kind| kind.class == Some(Class::Trifle))
+    }
+
     /// The kinds that have a class.
     pub fn classes(&self) -> impl Iterator<Item = (u64, Class)> {
         self.known.iter().filter_map(|(digest, kind)| Some((digest, kind.class?)))

@@ -56,11 +56,13 @@ pub struct First {
     pub digest: u64,
     /// Where somebody has chosen it; else what was learnt of the digest holds.
     pub lane: Option<Lane>,
+    /// Whether it is all of it, and only reads.
+    pub reads: bool,
 }
 
 impl From<u64> for First {
     fn from(digest: u64) -> Self {
-        Self { digest, lane: None }
+        Self { digest, ..Self::default() }
     }
 }
 

@@ -158,6 +158,11 @@ impl Session {
         self.hold.apply(Act::Doubt);
     }
 
+    /// Whether a statement outside of transactions is one by itself, by the last answer.
+    pub fn commits_by_itself(&self) -> bool {
+        self.autocommit
+    }
+
     pub fn hold(&self) -> &Hold {
         &self.hold
     }
@@ -206,7 +211,12 @@ impl Session {
         }
         let unread = |act: &Act| matches!(act, Act::Doubt | Act::Hidden);
         let doubt = seen.code == Code::Unknown || statement.is_some_and(|s| s.acts.iter().any(unread));
-        if doubt || self.hold.is_any() { Passage::Unqueued } else { Passage::Queued }
+        match () {
+            () if doubt || self.hold.is_any() => Passage::Unqueued,
+            // It would wait for places, and use none of what they are for.
+            () if statement.is_some_and(|s| s.tableless) => Passage::Bypass,
+            () => Passage::Queued,
+        }
     }
 
     /// Whether the server cannot know that statement either: nothing was forgotten, and none is being prepared whose number

@@ -94,10 +94,30 @@ fn an_administrator_never_needs_a_permit() {
 #[test]
 fn a_plain_statement_queues_and_is_a_transaction_of_its_own() {
     let mut session = session();
-    assert_eq!(session.passage_at(&query("SELECT 1")), Passage::Queued);
-    let after = run(&mut session, "SELECT 1", ok(IDLE));
+    assert_eq!(session.passage_at(&query("SELECT a FROM t")), Passage::Queued);
+    let after = run(&mut session, "SELECT a FROM t", ok(IDLE));
     assert_eq!((after.ended, after.open), (Some(Outcome::Success), false));
     assert_ne!(after.digest, 0);
+}
+
+#[test]
+fn a_statement_without_a_table_waits_for_nobody_and_is_no_transaction() {
+    let mut session = session();
+    for text in ["SELECT 1", "SELECT @@version_comment LIMIT 1", "SET NAMES utf8mb4", "USE shop"] {
+        assert_eq!(session.passage_at(&query(text)), Passage::Bypass, "{text}");
+        let after = run(&mut session, text, ok(IDLE));
+        assert_eq!((after.ended, after.open), (None, false), "{text}");
+    }
+    session.send(&Command { code: 0x16, ..query("SELECT ?") });
+    session.replied(&Reply { statement: Some(3), ..Reply::default() });
+    assert_eq!(session.passage_at(&execute(3)), Passage::Bypass);
+    run(&mut session, "BEGIN", ok(TRX));
+    assert_eq!(
+        session.passage_at(&query("SELECT 1")),
+        Passage::Unqueued,
+        "it runs in the transaction's place"
+    );
+    assert!(run(&mut session, "SELECT 1", ok(TRX)).open);
 }
 
 #[test]
@@ -182,7 +202,7 @@ fn statements_that_fail_alone_tell_nothing_of_the_server_unless_it_was_overload(
         let after = run(&mut session(), "UPDATE t SET a = 1", error(code));
         assert_eq!((after.ended, after.open), (Some(outcome), false), "{code}");
     }
-    assert_eq!(run(&mut session(), "SELECT 1", error(1969)).ended, Some(Outcome::Overload));
+    assert_eq!(run(&mut session(), "SELECT a FROM t", error(1969)).ended, Some(Outcome::Overload));
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl World {
     pub fn judge_work(slot: &Slot, command: &Command) -> Result<(), String> {
         let free = !command.is_work() || slot.connection.is_administrator();
         let standing = slot.pair.session.standing();
-        match free || matches!(standing, Some(Standing::Held | Standing::Aside)) {
+        match free || matches!(standing, Some(Standing::Held | Standing::Free | Standing::Aside)) {
             true => Ok(()),
             false => Err(format!("{command:?} runs without a permit")),
         }
@@ -148,7 +148,7 @@ impl World {
     fn judge_permit(&self, slot: &Slot) -> Result<(), String> {
         let (broken, vanished) = (slot.far.borrow().broken, slot.far.borrow().vanished);
         let standing = if slot.is_closed() { None } else { slot.pair.session.standing() };
-        let has = matches!(standing, Some(Standing::Held | Standing::Aside));
+        let has = matches!(standing, Some(Standing::Held | Standing::Free | Standing::Aside));
         let owes = !has && !broken && vanished.is_none() && !slot.connection.is_administrator();
         if let Some(command) = slot.connection.works_for().filter(|_| owes) {
             return Err(format!("the server still works for {command:?}, whose permit went back"));
@@ -209,7 +209,8 @@ impl World {
         self.reach(&mut |gate, now| (server, census) = (gate.server(), gate.census(now)));
         let has = |slot: &&Slot| {
             let session = &slot.pair.session;
-            let permit = matches!(session.standing(), Some(Standing::Held | Standing::Aside));
+            let permit =
+                matches!(session.standing(), Some(Standing::Held | Standing::Free | Standing::Aside));
             permit && !slot.is_closed() && session.server() == Some(server)
         };
         let (unclear, sure): (Vec<&Slot>, Vec<&Slot>) =

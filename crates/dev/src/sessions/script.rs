@@ -13,6 +13,8 @@ const KEYS: u64 = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Ping,
+    /// Without a table.
+    Bare,
     NoDatabase,
     Select(u64),
     Rows(u64),
@@ -39,7 +41,8 @@ impl Command {
     pub fn any(random: &mut Random, other: u64) -> Self {
         let key = random.uniform(0, KEYS - 1);
         match random.uniform(0, 99) {
-            0..=4 => Self::Ping,
+            0..=2 => Self::Ping,
+            3..=4 => Self::Bare,
             5..=7 => Self::NoDatabase,
             8..=26 => Self::Select(random.uniform(0, 1 << 40)),
             29..=36 => Self::Rows(random.uniform(1, 60)),
@@ -88,7 +91,8 @@ impl Command {
             }
             Self::Close => return [&b"\x19"[..], &number.to_le_bytes()].concat(),
             Self::Quit => return vec![0x01],
-            Self::Select(number) => format!("SELECT {number}"),
+            Self::Bare => "SELECT 1".to_owned(),
+            Self::Select(number) => format!("SELECT {number} FROM t"),
             Self::Rows(count) => format!("SELECT a FROM t LIMIT {count}"),
             Self::Update(key) => format!("UPDATE t SET a = a + 1 WHERE k = {key}"),
             Self::Begin => "BEGIN".to_owned(),

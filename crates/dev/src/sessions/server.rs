@@ -366,6 +366,9 @@ impl Connection {
                 }
                 self.result((1, 0), &[text(u64::from(owned))], Some(ledger));
             }
+            Command::Bare => {
+                self.result((1, 0), &[text(1)], Some(ledger));
+            }
             Command::Select(number) => {
                 self.result((1, 0), &[text(number)], Some(ledger));
             }

@@ -1,6 +1,8 @@
 //! Histories by the thousand, defects that can be planted, both sides saying whatever bytes they like; and what a session does with its permit
 //! and with what is refused to it, as sentences.
 
+mod trifles;
+
 use super::harness::Harness;
 use super::*;
 use evenkeel_core::Nanos;
@@ -144,17 +146,17 @@ fn places(harness: &Harness) -> ([usize; 2], usize) {
 fn a_transaction_of_short_statements_without_end_moves_to_the_long_lane_to_its_end() {
     let mut harness = logged_in(0);
     runs(&mut harness, "BEGIN", 1, IN_TRANSACTION);
-    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
+    (0..3).for_each(|_| runs(&mut harness, "SELECT a FROM t", 50, IN_TRANSACTION));
     assert_eq!(places(&harness), ([1, 0], 0), "it is short yet");
-    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 50, IN_TRANSACTION));
+    (0..3).for_each(|_| runs(&mut harness, "SELECT a FROM t", 50, IN_TRANSACTION));
     assert_eq!(places(&harness), ([0, 1], 0));
     harness.waits(Nanos::from_millis(500));
     assert_eq!(places(&harness), ([0, 0], 1), "it pauses");
-    says(&mut harness, "SELECT 2");
+    says(&mut harness, "SELECT b FROM t");
     assert_eq!(places(&harness), ([0, 1], 0), "and goes on");
     harness.says_packet(Side::Server, 1, &[0, 0, 0, AT_REST, 0, 0, 0]);
     assert_eq!((harness.standing(), places(&harness)), (None, ([0, 0], 0)));
-    says(&mut harness, "SELECT 3");
+    says(&mut harness, "SELECT c FROM t");
     assert_eq!(places(&harness), ([1, 0], 0), "the next one begins anew");
     harness.drop_session();
 }
@@ -183,7 +185,7 @@ fn transactions_that_are_chained_without_end_move_to_the_long_lane() {
 #[test]
 fn statements_that_each_stand_in_line_stay_short() {
     let mut harness = logged_in(0);
-    (0..100).for_each(|_| runs(&mut harness, "SELECT 1", 15, AT_REST));
+    (0..100).for_each(|_| runs(&mut harness, "SELECT a FROM t", 15, AT_REST));
     assert_eq!((harness.standing(), harness.census().moved_total), (None, 0));
     harness.drop_session();
 }
@@ -195,7 +197,7 @@ fn pauses_are_not_held_against_a_transaction() {
     harness.waits(Nanos::from_millis(300));
     assert_eq!((harness.standing(), places(&harness)), (Some(Standing::Aside), ([0, 0], 1)));
     harness.waits(Nanos::from_secs(5));
-    (0..3).for_each(|_| runs(&mut harness, "SELECT 1", 5, IN_TRANSACTION));
+    (0..3).for_each(|_| runs(&mut harness, "SELECT a FROM t", 5, IN_TRANSACTION));
     assert_eq!(places(&harness), ([1, 0], 0));
     harness.drop_session();
 }
@@ -261,7 +263,7 @@ fn a_large_command_that_is_refused_is_thrown_away_to_its_end_and_the_session_goe
         let packets = if length >= (1 << 24) - 1 { 2 } else { 1 };
         assert_eq!((refusals(&harness.told), harness.passed), (vec![packets], 0), "{length}");
         harness.toggle_other();
-        runs(&mut harness, "SELECT 1", 1, AT_REST);
+        runs(&mut harness, "SELECT a FROM t", 1, AT_REST);
         assert!(harness.passed > 0 && !harness.is_closed(), "{length}: the next command is one again");
         harness.drop_session();
     }
@@ -280,7 +282,7 @@ fn a_large_command_that_waited_for_too_long_is_thrown_away_too() {
     harness.says(Side::Client, &[]);
     assert_eq!((refusals(&harness.told), harness.passed, harness.standing()), (vec![1], SIGN_OF_LIFE, None));
     harness.toggle_other();
-    runs(&mut harness, "SELECT 1", 1, AT_REST);
+    runs(&mut harness, "SELECT a FROM t", 1, AT_REST);
     assert!(harness.passed > SIGN_OF_LIFE && !harness.is_closed(), "the next command is one again");
     harness.drop_session();
 }
@@ -294,7 +296,7 @@ fn a_server_is_kept_awake_for_a_session_in_the_queue_and_for_no_other() {
     (0..20).for_each(|_| harness.waits(Nanos::from_millis(250)));
     assert_eq!(harness.passed, 0, "an idle session is the client's own affair");
     harness.toggle_other();
-    says(&mut harness, "SELECT 1");
+    says(&mut harness, "SELECT a FROM t");
     (0..3).for_each(|_| harness.waits(Nanos::from_millis(250)));
     assert_eq!((harness.standing(), harness.passed), (Some(Standing::Waiting), 2 * SIGN_OF_LIFE));
     harness.toggle_other();

@@ -18,7 +18,7 @@ use evenkeel_core::gate::Rules;
 use evenkeel_guard::control::Settings;
 use evenkeel_guard::proxy::{self, Address, BackendMode, Identity, Plan, THREADS_MAX, TenantBy, TlsMode};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Value;
 
@@ -81,6 +81,8 @@ keys! {
         /// Account for the server's status, as a URL.
         monitor: Option<String> = None,
         journal: Option<PathBuf> = None,
+        /// Where the proven limit is kept across restarts.
+        state: Option<PathBuf> = None,
     }
 
     Queue in "queue." {
@@ -149,9 +151,20 @@ impl GuardConfig {
 
     /// The controller that was chosen.
     pub fn controller_settings(&self) -> Result<ControllerSettings> {
-        let Control { controller, initial_limit, max_limit, memory, reflection_span, .. } = &self.control;
-        let settings = named(controller, Bounds { initial: *initial_limit, range: (1, *max_limit) })?;
+        self.controller_from(self.control.initial_limit)
+    }
+
+    /// The same, for a start at this limit.
+    pub fn controller_from(&self, initial: u32) -> Result<ControllerSettings> {
+        let Control { controller, max_limit, memory, reflection_span, .. } = &self.control;
+        let settings = named(controller, Bounds { initial, range: (1, *max_limit) })?;
         Ok(with_memory(settings.with_span(reflection_span.as_secs_f64()), memory.as_ref()))
+    }
+
+    /// The file that keeps the proven limit. The fixed controller has none to find, and in a dry run none is proven.
+    pub fn state(&self) -> Option<&Path> {
+        let finds = self.control.controller != "fixed" && !self.control.dry_run;
+        self.control.state.as_deref().filter(|_| finds)
     }
 
     pub fn settings(&self) -> Settings {

@@ -21,6 +21,7 @@ fn parts(event: &Event) -> Parts {
             });
             ("info", "listening", told)
         }
+        Event::Start { limit, why } => ("info", "start", json!({ "limit": limit, "why": why })),
         Event::Limit { from, verdict, dry_run } => (
             "info",
             "limit",

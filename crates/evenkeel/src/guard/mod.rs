@@ -5,6 +5,7 @@ pub mod inside;
 pub mod journal;
 pub mod log;
 pub mod metrics;
+pub mod proven;
 pub mod show;
 pub mod top;
 

@@ -157,7 +157,7 @@ impl Loop {
         self.totals.kept += u64::from(verdict.is_kept());
         self.baseline.learn(&sample);
         self.notify(&verdict, &census);
-        self.enforce(now, verdict, &sample, &census);
+        self.enforce(now, verdict, (&sample, interval.trifles), &census);
         let entry = Entry { sample, verdict };
         (self.record)(&entry);
         self.show(now, census, entry);
@@ -180,11 +180,12 @@ impl Loop {
         (interval, census)
     }
 
-    fn enforce(&mut self, now: Nanos, verdict: Verdict, sample: &Sample, census: &Census) {
+    fn enforce(&mut self, now: Nanos, verdict: Verdict, (sample, trifles): (&Sample, u64), census: &Census) {
         let [_, lane] = census.lanes;
         let full = (lane.waiting > 0 || lane.running >= lane.limit) && !self.settings.options.dry_run;
         let seconds = (sample.end - sample.start).as_secs_f64();
-        let long = self.long.update(&LongSample { seconds, short_work: sample.work, full });
+        let short_work = sample.work + trifles as f64;
+        let long = self.long.update(&LongSample { seconds, short_work, full });
         self.gate.reach(&mut |gate| {
             gate.set_cpu(sample.signals.user_cpu_share);
             gate.set_limit(now, Lane::Short, verdict.limit as usize);

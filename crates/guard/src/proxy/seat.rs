@@ -47,6 +47,8 @@ pub enum Standing {
     Waiting,
     /// Its transaction runs.
     Held,
+    /// It runs one trifle, for which it has no place.
+    Free,
     /// Its transaction is open, and does not use the server.
     Aside,
     /// It was given back.
@@ -194,6 +196,7 @@ impl Permit {
         match &self.state {
             State::Waiting(..) => Standing::Waiting,
             State::Held(held) if held.place.aside => Standing::Aside,
+            State::Held(held) if held.is_free() => Standing::Free,
             State::Held(_) => Standing::Held,
             State::Over => Standing::Over,
         }
@@ -257,8 +260,9 @@ impl Permit {
             if let Some(ended) = ended {
                 keeper.ended(now, caller, held, ended);
             }
-            if !open {
-                keeper.leave(now, caller, *held);
+            match open {
+                true => keeper.hold(now, caller, held),
+                false => keeper.leave(now, caller, *held),
             }
         });
         if open {

@@ -7,15 +7,18 @@ use super::serve::{Health, serve};
 use crate::config::guard::{Changes, GuardConfig};
 use crate::guard::journal;
 use crate::guard::log::Watch;
+use crate::guard::proven;
 use crate::view::http::Server;
 use anyhow::{Context, Result, anyhow};
 use evenkeel_core::control::ControllerSettings;
-use evenkeel_guard::control::{LatestStatus, Loop, Order, Recorder, Sensors, ServerAddress, ServerStatus};
+use evenkeel_guard::control::{
+    LatestStatus, Loop, Order, Recorder, Sensors, ServerAddress, ServerStatus, Settings,
+};
 use evenkeel_guard::event::{Event, Listener};
 use evenkeel_guard::proxy::{Address, Guard};
 use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::Latest;
-use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::{Clock, unix_time};
 use evenkeel_sense::status::StatusReading;
 use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
@@ -30,6 +33,7 @@ use std::time::Duration;
 const NAP: Duration = Duration::from_millis(50);
 /// Naps between two looks at what connections do, and between two lines of the log about the lanes.
 const LOOKS: u32 = 20;
+/// Lines of the log about the lanes, and the proven limit, which a guard that is killed must not lose.
 const LANES: u32 = 1_200;
 
 /// Runs until SIGTERM.
@@ -47,13 +51,15 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
+    let end = LOOKS * KEPT_EVERY;
     while !session.stop.is_set() && !guard.has_failed() {
         std::thread::sleep(NAP);
         looks = (looks + 1) % LANES;
-        if looks % LOOKS == 0 {
+        if looks.is_multiple_of(LOOKS) {
             running.look(&guard, &config.backend, &mut watch, &events);
         }
         if looks == 0 {
+            running.keep(&config, &events);
             running
                 .latest
                 .get()
@@ -81,13 +87,14 @@ fn listening(asked: &[Address], ports: &[u16]) -> String {
     told.iter().map(Address::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn drain(guard: Guard, running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {
+fn drain(guard: Guard, mut running: Running, config: &GuardConfig, events: &EventLog) -> Result<ExitCode> {
     let census = guard.census();
     let open = census.running() + census.aside;
     events.notify(&Event::Draining { running: open, deadline: config.drain });
     // The controller goes on while transactions end.
     let cut = guard.stop(config.drain)?;
     events.notify(&Event::Drained { cut });
+    running.keep(config, events);
     drop(running);
     // The controller has ended: its last changes are logged as well.
     events.rest();
@@ -99,6 +106,9 @@ struct Running {
     orders: Sender<Order>,
     controller: ControllerSettings,
     looping: Option<JoinHandle<()>>,
+    latest: Latest<Snapshot>,
+    /// The proven limit could not be kept the last time, and the log has said so.
+    forgets: bool,
     metrics: Option<Server>,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
@@ -115,11 +125,12 @@ impl Running {
         let first = Account::new(config, events.clone());
         let monitor = monitor.map(|url| self::monitor(url, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
+        let settings = Settings { initial_limit: begin(config, &events), ..config.settings() };
         let sensors = Sensors::new(server_address(&config.backend), config.control.counters, server_status);
         let looped = Loop::new(
             (Arc::new(handle.clone()), clock),
-            (config.controller_settings()?.build(), sensors),
-            config.settings(),
+            (config.controller_from(settings.initial_limit)?.build(), sensors),
+            settings,
             (events.clone(), latest.clone()),
             recorder(config, events)?,
         );
@@ -136,6 +147,8 @@ impl Running {
             orders,
             controller: config.controller_settings()?,
             looping: Some(looping),
+            latest,
+            forgets: false,
             metrics,
             refused,
             health,
@@ -151,6 +164,20 @@ impl Running {
                 self.refused.store(guard.now().0, Ordering::Relaxed);
             }
             events.notify(&event);
+        }
+    }
+
+    /// Keeps the proven limit for the next start, once there is one.
+    fn keep(&mut self, config: &GuardConfig, events: &EventLog) {
+        let Some(path) = config.state() else { return };
+        let Some(snapshot) = self.latest.get().filter(|snapshot| snapshot.totals.work > 0.0) else { return };
+        let kept = proven::write(path, &config.backend.to_string(), snapshot.proven, unix_time());
+        let failed = std::mem::replace(&mut self.forgets, kept.is_err());
+        if let Err(error) = kept
+            && !failed
+        {
+            let text = format!("the best limit cannot be kept: {}: {error:#}", path.display());
+            events.notify(&Event::Warned { about: "state", text, hint: "correct `state`".into() });
         }
     }
 
@@ -176,6 +203,20 @@ impl Drop for Running {
             let _ = looping.join();
         }
     }
+}
+
+/// The limit to start with: the one that was proven lately, where a file keeps it.
+fn begin(config: &GuardConfig, events: &EventLog) -> u32 {
+    let (initial, most) = (config.control.initial_limit, config.control.max_limit);
+    let Some(path) = config.state() else { return initial };
+    let (limit, why) = match proven::read(path, &config.backend.to_string(), unix_time()) {
+        Ok((limit, age)) => {
+            (limit.min(most), format!("it was the best {:.1} h ago", age.as_secs_f64() / 3_600.0))
+        }
+        Err(error) => (initial, format!("it is `initial_limit`, since no limit was kept: {error:#}")),
+    };
+    events.notify(&Event::Start { limit, why });
+    limit
 }
 
 /// Sets the weights; those that are not there any more are one again.

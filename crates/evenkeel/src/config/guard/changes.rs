@@ -21,8 +21,8 @@ impl Changes {
         (old.log, old.drain, old.weights) = (new.log, new.drain, new.weights.clone());
         old.queue = Queue { by: old.queue.by, ..new.queue };
         let (own, control) = (old.control.clone(), new.control.clone());
-        old.control =
-            Control { counters: own.counters, monitor: own.monitor, journal: own.journal, ..control };
+        let Control { counters, monitor, journal, state, .. } = own;
+        old.control = Control { counters, monitor, journal, state, ..control };
         let restart = differing(old, new);
         applied.retain(|key| !restart.contains(key));
         Self { applied, restart }
@@ -48,7 +48,7 @@ mod tests {
     const SHORT: &str = "listen = '127.0.0.1:3307'\nbackend = '127.0.0.1:3306'\n";
 
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
-    const KEYS: [(&str, &str, bool); 34] = [
+    const KEYS: [(&str, &str, bool); 35] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
         ("backend", "backend = '127.0.0.1:3309'", false),
         ("threads", "threads = 33", false),
@@ -73,6 +73,7 @@ mod tests {
         ("counters", "control.counters = true", false),
         ("monitor", "control.monitor = 'mysql://m@127.0.0.1:3306'", false),
         ("journal", "control.journal = '/tmp/journal'", false),
+        ("state", "control.state = '/tmp/state'", false),
         ("queue.by", "queue.by = 'database'", false),
         ("queue.length", "queue.length = 9", true),
         ("queue.wait", "queue.wait = '9s'", true),

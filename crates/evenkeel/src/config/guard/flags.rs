@@ -20,6 +20,9 @@ pub struct Flags {
     /// Address for /metrics, /healthz and `evenkeel guard top`, as 127.0.0.1:9307 [default: none]
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
+    /// File that keeps the best limit across restarts [default: none]
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
     /// Decide and report, but limit nothing
     #[arg(long)]
     dry_run: bool,
@@ -57,6 +60,7 @@ impl Flags {
         ensure!(!config.listen.is_empty(), "no address for clients: give --listen, or `listen` in the file");
         ensure!(config.backend != nowhere(), "no server: give --backend, or `backend` in the file");
         config.metrics = self.metrics.clone().or(config.metrics);
+        config.control.state = self.state.clone().or(config.control.state);
         config.control.dry_run |= self.dry_run;
         config.check().map(|()| config)
     }

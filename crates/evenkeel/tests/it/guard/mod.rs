@@ -9,6 +9,7 @@ mod lanes;
 mod locks;
 mod logins;
 mod operation;
+mod restart;
 mod review;
 mod script;
 pub mod server;

@@ -17,7 +17,7 @@ impl Relay {
         let (user, database) = &self.named;
         let ruled = || cx.terms.plan.lanes.lane(user, database, seen.digest());
         let lane = lane_of_comment(text.unwrap_or_default()).or_else(ruled);
-        First { digest: if seen.only_begins() { 0 } else { seen.digest() }, lane }
+        First { digest: if seen.only_begins() { 0 } else { seen.digest() }, lane, reads: false }
     }
 
     /// The first statement behind a mere BEGIN says the lane.

@@ -22,7 +22,8 @@ impl Session {
                 say(&Refusal::ServerGone, 1, true, cx);
             }
             // What runs at the server keeps its permit until the server has ended; any other goes back here.
-            if !server_is_gone && matches!(relay.standing(), Some(Standing::Held | Standing::Aside)) {
+            let holds = !matches!(relay.standing(), None | Some(Standing::Waiting | Standing::Over));
+            if !server_is_gone && holds {
                 self.stage = Stage::Parting(Some(relay));
             }
         }

@@ -130,10 +130,15 @@ impl Relay {
         self.permit.as_ref().map(Permit::standing)
     }
 
+    /// Whether what it has at the server runs, in a place or as a trifle.
+    pub(super) fn runs(&self) -> bool {
+        matches!(self.standing(), Some(Standing::Held | Standing::Free))
+    }
+
     /// Whether it has to hear of time that passes.
     pub fn is_watched(&self) -> bool {
         let sleeps = self.standing() == Some(Standing::Aside) && self.policy.in_flight() > 0;
-        self.standing() == Some(Standing::Held) || sleeps || self.paced || self.is_in_login()
+        self.runs() || sleeps || self.paced || self.is_in_login()
     }
 
     /// Whether so many bytes of a command are still to come that a large buffer pays.
@@ -212,7 +217,8 @@ impl Relay {
             return Ok(false);
         }
         if passage != Passage::Bypass {
-            let first = self.first(&seen, text, cx);
+            let mut first = self.first(&seen, text, cx);
+            first.reads = passage == Passage::Queued && seen.reads() && self.policy.commits_by_itself();
             if !self.enter((passage, first), taken, cx) {
                 return Ok(false);
             }
@@ -253,7 +259,8 @@ impl Relay {
                 self.says_lane(entry.1, cx);
                 true
             }
-            Some(Standing::Waiting) => false,
+            // What is said behind a trifle asks for itself, once that is answered.
+            Some(Standing::Waiting | Standing::Free) => false,
             // The next statement behind one that sleeps does not sleep.
             Some(Standing::Aside) if self.replies.pending() > 0 && !self.policy.hold().is_any() => false,
             Some(Standing::Aside) => {
@@ -284,7 +291,7 @@ impl Relay {
             Asked::Permit(permit) => self.permit = Some(permit),
             Asked::Rejected(rejection) => taken.refused = Some(rejection),
         }
-        self.standing() == Some(Standing::Held)
+        self.runs()
     }
 
     /// Named locks cost their holder nothing, neither do others that texts take or seem to take, nor a text that cannot be

@@ -99,7 +99,7 @@ impl Relay {
         }
         let took = cx.now - self.busy_since;
         // What stands aside uses nothing.
-        if self.standing() == Some(Standing::Held) {
+        if self.runs() {
             self.busy += took;
             self.used += took;
         }
@@ -124,12 +124,12 @@ impl Relay {
 
     fn settle(&mut self, ended: Option<Ended>, open: bool, cx: &mut Context<'_>) {
         match self.standing() {
-            Some(Standing::Held | Standing::Aside) => {
+            Some(Standing::Held | Standing::Free | Standing::Aside) => {
                 // The statement that slept is over, and its transaction goes on.
                 if open && !self.idles {
                     self.step_back(cx);
                 }
-                if ended.is_some() || !open {
+                if ended.is_some() || !open || self.standing() == Some(Standing::Free) {
                     self.permit =
                         self.permit.take().and_then(|permit| permit.settle(ended, open, cx.notices));
                 }

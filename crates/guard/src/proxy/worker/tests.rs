@@ -138,7 +138,7 @@ fn a_session_that_panics_ends_alone_and_its_permit_goes_to_the_next() {
     assert!([&mut holder, &mut waiter, &mut idle].into_iter().all(Wire::hears_ok));
     holder.asks("BEGIN");
     assert!(holder.hears_ok());
-    waiter.asks("SELECT 1");
+    waiter.asks("SELECT a FROM t");
     eventually("one runs and one waits", || (census(&shared).running(), census(&shared).waiting()) == (1, 1));
 
     trap.armed.store(true, Ordering::SeqCst);
