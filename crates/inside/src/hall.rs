@@ -143,42 +143,14 @@ impl Hall {
             // A statement of a routine.
             return true;
         }
-        let Entry { passage, digest, bare, reads, chosen } = self.read(&session, &mut own, statement);
+        let entry = self.read(&session, &mut own, statement);
+        let Entry { passage, digest, bare, reads, chosen } = entry;
         let class = lock(self.shard(session.thread)).classes.get(&digest).copied();
         let learnt = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
         let lane = chosen.unwrap_or(learnt);
-        let mut held = lock(&session.held);
-        if held.as_ref().is_none_or(|held| held.kept) {
-            own.prompt = session.lasts(self.now()).0 < MOMENT;
-            if lane == Lane::Long || passage == Passage::Bypass {
-                self.gives_back(&session, &mut held);
-            }
+        if self.goes_on(&session, &mut own, &entry, lane) {
+            return true;
         }
-        match (&mut *held, passage) {
-            (_, Passage::Bypass) => return true,
-            (Some(held), _) if held.kept => {
-                *held = Held { bare, ..Held::new(lane, digest, held.since) };
-                own.busy = Nanos::ZERO;
-                session.began(self.now());
-                return true;
-            }
-            (Some(held), _) => {
-                if held.place.aside {
-                    self.at_gate(|keeper| keeper.gate.step_back(&mut held.place));
-                }
-                held.slept = false;
-                if std::mem::take(&mut held.bare) {
-                    held.digest = digest;
-                    if chosen == Some(Lane::Long) {
-                        self.at_gate(|keeper| keeper.gate.move_to_long(self.now(), &mut held.place));
-                    }
-                }
-                session.began(self.now());
-                return true;
-            }
-            (None, _) => {}
-        }
-        drop(held);
         let trifle = class == Some(Class::Trifle) && chosen != Some(Lane::Long);
         if trifle && reads && self.server.commits_by_itself(thd) {
             own.trifle = Some(digest);
@@ -204,6 +176,36 @@ impl Hall {
             }
             Verdict::Rejected(rejection) => return self.refuse(thd, rejection),
         }
+        true
+    }
+
+    /// Whether the session has a place already, or needs none.
+    fn goes_on(&self, session: &Session, own: &mut Own, entry: &Entry, lane: Lane) -> bool {
+        let passes = entry.passage == Passage::Bypass;
+        let mut place = lock(&session.held);
+        if place.as_ref().is_none_or(|held| held.kept) {
+            own.prompt = session.lasts(self.now()).0 < MOMENT;
+            if passes || lane == Lane::Long {
+                self.gives_back(session, &mut place);
+            }
+        }
+        let Some(held) = place.as_mut().filter(|_| !passes) else { return passes };
+        if held.kept {
+            *held = Held { bare: entry.bare, ..Held::new(lane, entry.digest, held.since) };
+            own.busy = Nanos::ZERO;
+        } else {
+            if held.place.aside {
+                self.at_gate(|keeper| keeper.gate.step_back(&mut held.place));
+            }
+            held.slept = false;
+            if std::mem::take(&mut held.bare) {
+                held.digest = entry.digest;
+                if entry.chosen == Some(Lane::Long) {
+                    self.at_gate(|keeper| keeper.gate.move_to_long(self.now(), &mut held.place));
+                }
+            }
+        }
+        session.began(self.now());
         true
     }
 

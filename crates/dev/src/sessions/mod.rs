@@ -12,6 +12,7 @@ mod door;
 pub mod harness;
 mod judge;
 mod ledger;
+mod locks;
 mod pipe;
 mod script;
 mod server;

@@ -1,13 +1,13 @@
 //! A model of a database server: transactions, row locks, named locks, errors. It takes its time.
 
 use super::ledger::Ledger;
+use super::locks::Locks;
 use super::pipe::Conduit;
 use super::script::{ADMINISTRATOR, Command, packet};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Random;
 use evenkeel_guard::proxy::parts::QUESTION;
 use evenkeel_wire::packet::PacketReader;
-use std::collections::HashMap;
 
 const IN_TRANSACTION: u16 = 1;
 const AUTOCOMMIT: u16 = 2;
@@ -31,39 +31,6 @@ const GREETING: [&[u8]; 2] = [
     b"\x0a10.11.6-model\0",
     b"abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x80\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0",
 ];
-
-/// What connections hold that others may wait for: by row or name, whose it is. A connection is known by its number.
-#[derive(Debug, Default)]
-pub struct Locks {
-    rows: HashMap<u64, usize>,
-    names: HashMap<u64, usize>,
-    /// What was killed and has not heard of it: the number, and whether its connection is to end.
-    pub killed: Option<(u64, bool)>,
-}
-
-impl Locks {
-    pub fn holds(&self, who: usize) -> bool {
-        self.rows.values().chain(self.names.values()).any(|owner| *owner == who)
-    }
-
-    /// Whether the lock that a command wants is its connection's, now or already.
-    fn takes(&mut self, who: usize, command: &Command) -> bool {
-        match command {
-            Command::Update(key) => *self.rows.entry(*key).or_insert(who) == who,
-            Command::GetLock(name) => *self.names.entry(*name).or_insert(who) == who,
-            _ => true,
-        }
-    }
-
-    fn drop_rows(&mut self, who: usize) {
-        self.rows.retain(|_, owner| *owner != who);
-    }
-
-    fn drop_all(&mut self, who: usize) {
-        self.drop_rows(who);
-        self.names.retain(|_, owner| *owner != who);
-    }
-}
 
 #[derive(Debug, PartialEq)]
 enum Phase {

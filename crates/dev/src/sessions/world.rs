@@ -6,12 +6,12 @@ mod serve;
 use super::client::Client;
 use super::door::Gateway;
 use super::ledger::Ledger;
+use super::locks::Locks;
 use super::pipe::{Conduit, Plug};
 use super::script;
-use super::server::{Connection, Locks};
+use super::server::Connection;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Keeper, Options, SessionId};
-use evenkeel_core::gate::Lane;
 use evenkeel_core::random::Random;
 use evenkeel_guard::proxy::parts::{Attempt, Door, Pair};
 use evenkeel_guard::proxy::session::{Event, Session, Side, Terms};
@@ -308,24 +308,6 @@ impl World {
             }
             _ => {}
         }
-    }
-
-    /// The operator, or the controller in his place, changes what the gate may do.
-    fn govern(&mut self) {
-        let most = self.random.uniform(1, 5) as usize;
-        match self.random.uniform(0, 19) {
-            // Another server takes the place of this one: new sessions go there.
-            0 => {
-                self.kills.clear();
-                self.reach(&mut |gate, now| {
-                    gate.new_server(now);
-                });
-            }
-            1..=5 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Short, most)),
-            6..=7 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Long, most)),
-            _ => return,
-        }
-        self.deliver(Vec::new());
     }
 
     fn look_for_server(&mut self, at: usize) {

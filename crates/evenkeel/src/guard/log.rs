@@ -27,10 +27,7 @@ fn parts(event: &Event) -> Parts {
             "limit",
             json!({ "from": from, "to": verdict.limit, "why": verdict.to_string(), "dry_run": dry_run }),
         ),
-        Event::MaxLimit { from, to } => {
-            let why = format!("limit {to}, because `max_limit` allows no more than {to} from now on");
-            ("info", "limit", json!({ "from": from, "to": to, "why": why }))
-        }
+        Event::MaxLimit { from, to } => max_limit(*from, *to),
         Event::Lanes(lanes) => lanes_told(lanes),
         Event::Fault { fault, limit } => {
             ("error", "fault", json!({ "fault": fault.to_string(), "limit": limit }))
@@ -56,8 +53,8 @@ fn parts(event: &Event) -> Parts {
             ("warn", "malformed", json!({ "client": client, "why": why, "others": others }))
         }
         Event::Runaway { last, others } => {
-            let (digest, seconds) = (format!("{:016x}", last.digest), last.lasted.as_secs_f64());
-            let told = json!({ "user": last.user, "thread": last.thread, "digest": digest, "seconds": seconds, "others": others });
+            let digest = format!("{:016x}", last.digest);
+            let told = json!({ "user": last.user, "thread": last.thread, "digest": digest, "seconds": last.lasted.as_secs_f64(), "others": others });
             ("warn", "runaway", told)
         }
         Event::BackendDown { backend, failed, why } => {
@@ -75,6 +72,11 @@ fn parts(event: &Event) -> Parts {
         }
         Event::Drained { cut } => ("info", "drained", json!({ "cut": cut })),
     }
+}
+
+fn max_limit(from: u32, to: u32) -> Parts {
+    let why = format!("limit {to}, because `max_limit` allows no more than {to} from now on");
+    ("info", "limit", json!({ "from": from, "to": to, "why": why }))
 }
 
 fn lanes_told([(short, why), (long, long_why)]: &[(LaneCensus, String); 2]) -> Parts {

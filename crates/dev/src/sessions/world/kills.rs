@@ -1,7 +1,8 @@
-//! KILL of one session by another: whose wait has to end by it.
+//! What others do to sessions: KILL, after which a wait has to end, and what the operator changes.
 
 use super::{Slot, World};
 use evenkeel_core::admission::SessionId;
+use evenkeel_core::gate::Lane;
 use evenkeel_guard::proxy::parts::Standing;
 
 /// A KILL QUERY that the server has done, for a session that waited before it was sent.
@@ -15,6 +16,24 @@ pub struct Kill {
 }
 
 impl World {
+    /// The operator, or the controller in his place, changes what the gate may do.
+    pub(super) fn govern(&mut self) {
+        let most = self.random.uniform(1, 5) as usize;
+        match self.random.uniform(0, 19) {
+            // Another server takes the place of this one: new sessions go there.
+            0 => {
+                self.kills.clear();
+                self.reach(&mut |gate, now| {
+                    gate.new_server(now);
+                });
+            }
+            1..=5 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Short, most)),
+            6..=7 => self.reach(&mut |gate, now| gate.set_limit(now, Lane::Long, most)),
+            _ => return,
+        }
+        self.deliver(Vec::new());
+    }
+
     /// Sees who waits, and since when.
     pub(super) fn see_waits(&mut self) {
         let now = self.now.get();

@@ -51,7 +51,6 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         fingerprint: guard.handle().fingerprint().map(str::to_owned),
     });
     let (mut watch, mut looks) = (Watch::default(), 0_u32);
-    let end = LOOKS * KEPT_EVERY;
     while !session.stop.is_set() && !guard.has_failed() {
         std::thread::sleep(NAP);
         looks = (looks + 1) % LANES;
@@ -113,7 +112,6 @@ struct Running {
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
     health: Arc<Health>,
-    latest: Latest<Snapshot>,
     _monitor: Option<Sender<()>>,
 }
 
@@ -152,7 +150,6 @@ impl Running {
             metrics,
             refused,
             health,
-            latest,
             _monitor: monitor,
         })
     }

@@ -1,6 +1,7 @@
 //! The guard against a real server.
 
 pub mod client;
+mod demo;
 mod effect;
 pub mod faults;
 mod identity;

@@ -70,8 +70,7 @@ impl Sandbox {
         };
         let mut sandbox = Self::prepare(spec, stop, events)?;
         sandbox.check_line(&binary)?;
-        sandbox.record.settings = settings;
-        sandbox.record.plugin_dir.clone_from(&spec.plugin_dir);
+        (sandbox.record.settings, sandbox.record.plugin_dir) = (settings, spec.plugin_dir.clone());
         sandbox.record.server_binary.clone_from(&binary.path);
         sandbox.record.server_version = binary.version.to_string();
         sandbox.choose_port(spec.port)?;

@@ -177,7 +177,7 @@ fn a_slowdown_of_a_third_domain_is_named_and_has_no_remedy() {
     let mut runs = Vec::new();
     for (levels, repeat) in parts[0].order(1) {
         let mut run = Run { part: PART.into(), levels: levels.clone(), repeat, ..Run::default() };
-        for name in names.iter().zip(&levels).filter(|(_, level)| *level != "idle").map(|(name, _)| name) {
+        for (name, _) in names.iter().zip(&levels).filter(|(_, level)| *level != "idle") {
             let slower = if *name == "c" && levels[0] == "select" { 2.0 } else { 1.0 };
             run.set(&format!("rate@{name}"), 100.0 * (0.02 * random.normal()).exp() / slower);
         }
