@@ -246,7 +246,7 @@ mod tests {
         let guarded = Sample { guard: Some(told), ..sample(600, 6) };
         assert_eq!(
             act("proxy, 256", vec![guarded]).line(7),
-            "   7 s  proxy, 256 clients      600/s   0.01 deadlocks per commit  limit 4  running 4  waiting 1: \
+            "   7 s  proxy, 256 clients       600/s   0.01 deadlocks per commit  limit 4  running 4  waiting 1: \
              limit 4, because it is fixed"
         );
     }

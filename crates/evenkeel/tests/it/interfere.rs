@@ -163,7 +163,7 @@ fn a_slowdown_is_tried_with_a_remedy_in_domains_of_its_own_and_the_answer_says_w
     }
     let home = tempfile::tempdir().expect("a temporary directory");
     // Twenty to one: named on a busy machine, too.
-    let line = "-q interfere --remedy --at cpus=0,weight=20 --at cpus=0,weight=400 --jobs select --jobs cpu --repeats 3 --seconds 1 --rows 1000";
+    let line = "-q interfere --remedy --at cpus=0,weight=20 --at cpus=0,weight=400 --jobs select --jobs cpu --repeats 5 --seconds 1 --rows 1000";
     let results = done(home.path(), &words(&format!("{line} --json")));
     let results: Value = serde_json::from_str(&results).expect("JSON");
     let said = |words: [&str; 2]| {
