@@ -27,19 +27,7 @@ use std::sync::Arc;
 pub use tenant::TenantCensus;
 pub(crate) use tenant::Tenants;
 use tenant::{Line, Ticket, Waiter};
-pub use words::{Caller, First, LaneCensus, Mode, Notice, Rejection, SessionId, TenantId};
-
-/// Which limit a transaction runs under.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lane {
-    #[default]
-    Short,
-    Long,
-}
-
-impl Lane {
-    pub const ALL: [Self; 2] = [Self::Short, Self::Long];
-}
+pub use words::{Caller, First, Lane, LaneCensus, Mode, Notice, Rejection, SessionId, TenantId};
 
 /// What a transaction that runs has of the gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

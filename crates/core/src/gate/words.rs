@@ -1,7 +1,18 @@
 //! The words in which sessions and the gate talk.
 
-use super::Lane;
 use crate::Nanos;
+
+/// Which limit a transaction runs under.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lane {
+    #[default]
+    Short,
+    Long,
+}
+
+impl Lane {
+    pub const ALL: [Self; 2] = [Self::Short, Self::Long];
+}
 
 /// What the gate does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

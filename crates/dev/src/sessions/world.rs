@@ -18,7 +18,6 @@ use evenkeel_guard::proxy::session::{Event, Session, Side, Terms};
 use evenkeel_guard::proxy::{Plan, Stats};
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls, TlsMode, TlsSetup};
-pub use kills::Kill;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -61,6 +60,16 @@ impl Slot {
     pub fn is_closed(&self) -> bool {
         self.closed.is_some()
     }
+}
+
+/// A KILL QUERY that the server has done, for a session that waited before it was sent.
+pub struct Kill {
+    killer: SessionId,
+    /// The killer's client knows that it is done once it has heard so much.
+    answered: usize,
+    victim: SessionId,
+    /// How many waits of the victim had ended before this one.
+    wait: usize,
 }
 
 pub struct World {

@@ -1,19 +1,9 @@
 //! What others do to sessions: KILL, after which a wait has to end, and what the operator changes.
 
-use super::{Slot, World};
+use super::{Kill, Slot, World};
 use evenkeel_core::admission::SessionId;
 use evenkeel_core::gate::Lane;
 use evenkeel_guard::proxy::parts::Standing;
-
-/// A KILL QUERY that the server has done, for a session that waited before it was sent.
-pub struct Kill {
-    killer: SessionId,
-    /// The killer's client knows that it is done once it has heard so much.
-    answered: usize,
-    victim: SessionId,
-    /// How many waits of the victim had ended before this one.
-    wait: usize,
-}
 
 impl World {
     /// The operator, or the controller in his place, changes what the gate may do.

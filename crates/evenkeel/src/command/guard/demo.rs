@@ -1,20 +1,18 @@
 //! `evenkeel guard demo`: a flash sale on a private server, first without a guard, then with one.
 
-use super::stage::{Stage, remove};
+use super::stage::{DemoArgs, Stage, remove};
 use crate::command::Session;
-use crate::config::units;
 use crate::guard::child::{Child, Spec};
 use crate::guard::inside;
 use crate::guard::show::{self, Act, Sample, Status};
 use crate::{format, out, signals};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_lab::load::{self, ArrivalPlan, LoadPhase, LoadPlan, LoadProgress, Protocol, SessionPolicy};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Address, Control, Target};
 use std::fmt::Display;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Plays, and leaves nothing behind.
@@ -35,40 +33,6 @@ pub fn run(session: &Session, args: &DemoArgs) -> Result<ExitCode> {
     removed?;
     out::write(&format!("\n{}", show::summary(&acts, plugin.as_deref().map_err(String::as_str))))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Flags of `evenkeel guard demo`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-A private MariaDB is started and filled. 8 clients buy, straight at the server; then 256 do, straight, with the guard
-inside the server, and through the guard as a proxy, twice in turns. Without the plugin's file (`make plugin`) they buy once
-straight and once through the proxy. Server and proxy listen at free ports of 127.0.0.1, and all is removed at the end, also
-after Ctrl-C.
-
-Examples:
-  evenkeel guard demo
-  evenkeel guard demo --clients 400 --duration 30s")]
-pub struct DemoArgs {
-    /// Number of clients in the flash sale
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
-    pub clients: u32,
-    /// Length of a load, whole seconds; one in turns takes a half of it, or three quarters with a guard
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = seconds)]
-    pub duration: u32,
-    /// A mariadbd or mysqld other than the system's
-    #[arg(long, value_name = "PATH")]
-    pub server_binary: Option<PathBuf>,
-    /// The plugin, evenkeel_guard.so [default: where `make plugin` or the package leaves it]
-    #[arg(long, value_name = "PATH")]
-    pub plugin: Option<PathBuf>,
-}
-
-fn seconds(text: &str) -> Result<u32> {
-    let seconds = units::duration(text)?.as_secs_f64();
-    match (3.0..=600.0).contains(&seconds) && seconds.fract() == 0.0 {
-        true => Ok(seconds as u32),
-        false => bail!("between 3s and 600s is needed, in whole seconds"),
-    }
 }
 
 /// So many clients the server carries well.

@@ -58,7 +58,7 @@ pub struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Show the effect in two minutes: a private server, a flash sale, without and with the guard
-    Demo(demo::DemoArgs),
+    Demo(stage::DemoArgs),
     /// Install the guard inside a server, as a plugin, or set its mode
     Install(install::InstallArgs),
     /// Watch a running guard: limit, queue, throughput, sensors, and why

@@ -1,19 +1,53 @@
 //! The private server of `evenkeel guard demo`, with its tables and, where that is at hand, the guard inside it.
 
-use super::demo::DemoArgs;
 use crate::command::{Session, mode};
+use crate::config::units;
 use crate::config::workload as workload_file;
 use crate::failure::Stopped;
 use crate::guard::inside::{install_sql, known_file};
 use crate::progress::{ProgressEvent, View};
 use crate::server::place as server;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use evenkeel_lab::workload::Workload;
 use evenkeel_lab::workload::user::{NoColumns, UserWorkload};
 use evenkeel_site::sandbox::{self, Sandbox, SandboxError, SandboxSpec};
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Flags of `evenkeel guard demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A private MariaDB is started and filled. 8 clients buy, straight at the server; then 256 do, straight, with the guard
+inside the server, and through the guard as a proxy, twice in turns. Without the plugin's file (`make plugin`) they buy once
+straight and once through the proxy. Server and proxy listen at free ports of 127.0.0.1, and all is removed at the end, also
+after Ctrl-C.
+
+Examples:
+  evenkeel guard demo
+  evenkeel guard demo --clients 400 --duration 30s")]
+pub struct DemoArgs {
+    /// Number of clients in the flash sale
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(16..=450))]
+    pub clients: u32,
+    /// Length of a load, whole seconds; one in turns takes a half of it, or three quarters with a guard
+    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = seconds)]
+    pub duration: u32,
+    /// A mariadbd or mysqld other than the system's
+    #[arg(long, value_name = "PATH")]
+    pub server_binary: Option<PathBuf>,
+    /// The plugin, evenkeel_guard.so [default: where `make plugin` or the package leaves it]
+    #[arg(long, value_name = "PATH")]
+    pub plugin: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<u32> {
+    let seconds = units::duration(text)?.as_secs_f64();
+    match (3.0..=600.0).contains(&seconds) && seconds.fract() == 0.0 {
+        true => Ok(seconds as u32),
+        false => bail!("between 3s and 600s is needed, in whole seconds"),
+    }
+}
 
 /// The private server's name; two demos in one home would be in each other's way.
 const NAME: &str = "guard-demo";
