@@ -295,7 +295,7 @@ impl Hall {
         }
     }
 
-    /// Whether a transaction that has ended leaves its place to the session for a moment: others wait, and each waits for as long again.
+    /// Whether the session keeps its place after a transaction: others wait, and its quantum is not over.
     fn may_keep(&self, held: &Held, now: Nanos) -> bool {
         let Place { lane, aside, .. } = held.place;
         lane == Lane::Short && !aside && now - held.since < QUANTUM && self.fronts[lane as usize].is_shut()

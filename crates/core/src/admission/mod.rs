@@ -1,7 +1,7 @@
-//! What a proxy has beside the gate: figures for its controller, kinds of transactions, servers that follow each other, leave
-//! to pass the queue.
+//! What a proxy has beside the gate: figures for its controller, kinds of transactions, servers that follow each other.
 //!
-//! It is pure: time is an argument, and what follows for other sessions is left as [`Notice`]s. What a session has, its owner keeps ([`Held`], [`Stand`]): idle connections cost nothing.
+//! Time is an argument, and what follows for other sessions is left as [`Notice`]s. What a session has, its owner keeps ([`Held`],
+//! [`Stand`]): idle connections cost nothing.
 //! Only a failover takes places away, since they were at the server that is gone ([`Keeper::new_server`]).
 
 mod census;

@@ -31,11 +31,6 @@ impl Seen {
             && self.statements() == 1
     }
 
-    /// Whether it touches no table, so that it needs no place where its session has none.
-    pub fn is_tableless(&self) -> bool {
-        self.statement.as_ref().is_some_and(|statement| statement.tableless)
-    }
-
     /// Whether it only reads, and locks nothing.
     pub fn reads(&self) -> bool {
         self.statement.as_ref().is_some_and(|statement| statement.reads)

@@ -23,7 +23,7 @@ pub fn install_sql(flavor: Flavor) -> String {
 pub fn known_file() -> Option<PathBuf> {
     let name = format!("{LIBRARY}.so");
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("../plugin")));
-    let folders = beside.into_iter().chain(["target/plugin".into(), "/usr/lib/mysql/plugin".into()]);
+    let folders = beside.into_iter().chain(["/usr/lib/mysql/plugin".into()]);
     folders.map(|folder| folder.join(&name)).find_map(|file| file.canonicalize().ok())
 }
 

@@ -40,10 +40,7 @@ pub fn read(path: &Path, backend: &str, now: Duration) -> Result<(u32, Duration)
 /// Writes it in one step, so that no half of it is ever read.
 pub fn write(path: &Path, backend: &str, limit: u32, now: Duration) -> Result<()> {
     let proven = Proven { backend: backend.to_owned(), limit, unix_s: now.as_secs() };
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    fs::write(&part, serde_json::to_string(&proven)? + "\n")?;
-    Ok(fs::rename(&part, path)?)
+    Ok(evenkeel_os::replace(path, (serde_json::to_string(&proven)? + "\n").as_bytes())?)
 }
 
 #[cfg(test)]
