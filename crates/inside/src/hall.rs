@@ -10,7 +10,7 @@ use crate::server::{Server, Thd};
 use crate::session::{Entry, Held, Own, Session, Verdict, Waiting, lock, uninstalls};
 use crate::tally::Tally;
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Notice, Rejection, SessionId};
+use evenkeel_core::admission::{Notice, SessionId};
 use evenkeel_core::gate::{Class, Front, Gate, Lane, Place, lane_of_comment};
 use evenkeel_core::number_map::NumberMap;
 use evenkeel_core::policy::Passage;
@@ -143,6 +143,9 @@ impl Hall {
             // A statement of a routine.
             return true;
         }
+        if self.is_next(&session, &mut own, statement.text) {
+            return true;
+        }
         let entry = self.read(&session, &mut own, statement);
         let Entry { passage, digest, bare, reads, chosen } = entry;
         let class = lock(self.shard(session.thread)).classes.get(&digest).copied();
@@ -179,6 +182,27 @@ impl Hall {
         true
     }
 
+    /// Whether it is the next statement of a transaction that has its place, and no more of it matters.
+    fn is_next(&self, session: &Session, own: &mut Own, text: &[u8]) -> bool {
+        let mut place = lock(&session.held);
+        let Some(held) = place.as_mut().filter(|held| !held.kept && !held.bare) else { return false };
+        if own.lists != self.options.lists_version() || !own.goes_on(&self.server, text) {
+            return false;
+        }
+        self.notice_thread(session, &mut own.on_thread);
+        self.comes_back(held);
+        session.began(self.now());
+        true
+    }
+
+    /// The client of a transaction sends its next statement.
+    fn comes_back(&self, held: &mut Held) {
+        if held.place.aside {
+            self.at_gate(|keeper| keeper.gate.step_back(&mut held.place));
+        }
+        held.slept = false;
+    }
+
     /// Whether the session has a place already, or needs none.
     fn goes_on(&self, session: &Session, own: &mut Own, entry: &Entry, lane: Lane) -> bool {
         let passes = entry.passage == Passage::Bypass;
@@ -194,10 +218,7 @@ impl Hall {
             *held = Held { bare: entry.bare, ..Held::new(lane, entry.digest, held.since) };
             own.busy = Nanos::ZERO;
         } else {
-            if held.place.aside {
-                self.at_gate(|keeper| keeper.gate.step_back(&mut held.place));
-            }
-            held.slept = false;
+            self.comes_back(held);
             if std::mem::take(&mut held.bare) {
                 held.digest = entry.digest;
                 if entry.chosen == Some(Lane::Long) {
@@ -251,11 +272,16 @@ impl Hall {
         let Some(session) = self.known(thread) else { return };
         let now = self.now();
         let mut own = lock(&session.own);
+        let (lasted, at_server) = session.lasts(now);
+        if own.went_on(&self.server, thd, error) {
+            own.busy += lasted;
+            session.ended(now);
+            return;
+        }
         let Some(after) = own.ends(&self.server, thd, error) else { return };
         if std::mem::take(&mut own.uninstalls) && error != 0 {
             self.options.open_until(Nanos::ZERO);
         }
-        let (lasted, at_server) = session.lasts(now);
         if let Some(digest) = own.trifle.take() {
             let mut shard = lock(self.shard(thread));
             let threshold = shard.threshold;
@@ -316,30 +342,6 @@ impl Hall {
         } else if self.fronts[lane as usize].leave() {
             self.at_gate(|keeper| keeper.gate.pass_on(now, lane));
         }
-    }
-
-    fn refuse(&self, thd: Thd, rejection: Rejection) -> bool {
-        let text = std::ffi::CString::new(format!("evenkeel: {rejection}")).unwrap_or_default();
-        self.options.shown.refused.fetch_add(1, Relaxed);
-        !self.server.refuse(thd, self.options.refusal(), &text)
-    }
-
-    /// Whether no transaction has a place and nobody waits.
-    fn is_empty(&self) -> bool {
-        Lane::ALL.iter().all(|lane| self.fronts[*lane as usize].running() == 0)
-            && self.options.shown.aside.load(Relaxed) == 0
-    }
-
-    /// Lets everybody in at once. The gate goes on to decide where whoever looks after it says so.
-    pub fn open(&self) {
-        let now = self.now();
-        let open = evenkeel_core::gate::Options { watch: true, ..self.options.gate() };
-        self.at_gate(|keeper| keeper.gate.set_options(now, open));
-    }
-
-    /// The gate is looked after: it decides on until [`LEASE`] has passed.
-    pub fn renew(&self) {
-        self.lease.store(self.now().0, Relaxed);
     }
 
     /// Sessions whose events come on more than one thread belong to a pool of threads, of which a wait would hold one.

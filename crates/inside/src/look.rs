@@ -10,15 +10,16 @@ use evenkeel_core::admission::{Costs, Interval};
 use evenkeel_core::control::{
     Bounds, Controller, ControllerSettings, SupervisedController, Verdict as Decided,
 };
-use evenkeel_core::gate::{Class, Kinds, Lane, Long, LongReason, LongSample, Seen};
+use evenkeel_core::gate::{Class, Front, Kinds, Lane, Long, LongReason, LongSample, Seen};
 use evenkeel_core::number_map::NumberMap;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// From one look to the next while somebody waits, and else.
-const LOOKS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(20));
+/// From one look to the next while a place is kept for a session, while somebody waits, and else. Each look wakes a thread, which costs
+/// a busy server a tenth of a millisecond.
+const LOOKS: [Duration; 3] = [Duration::from_millis(2), Duration::from_millis(10), Duration::from_millis(20)];
 const KILLS_EVERY: Nanos = Nanos::from_millis(50);
 const TICK: Nanos = Nanos::from_millis(50);
 /// What lasts is looked at from then on at the latest.
@@ -69,6 +70,8 @@ pub struct Looker {
     /// When something that runs in each lane was seen to use the server.
     busy: [Nanos; 2],
     oldest: (Nanos, u64),
+    /// A session without a transaction has kept its place at the last look.
+    keeps: bool,
     runaways: Runaways,
     long: Long,
     cpu: Cpu,
@@ -91,6 +94,7 @@ impl Looker {
             levels: (0.0, 0.0, 0.0, 0),
             busy: [Nanos::ZERO; 2],
             oldest: (Nanos::ZERO, 0),
+            keeps: false,
             runaways: Runaways::default(),
             long: Long::new(cpus as u32, LIMIT_MAX),
             cpu: Cpu::now(),
@@ -102,8 +106,12 @@ impl Looker {
     /// Looks until it is stopped.
     pub fn run(mut self, stop: &Stop) {
         loop {
-            let waits = Lane::ALL.iter().any(|lane| self.hall.waiting(*lane) > 0);
-            if stop.after(if waits { LOOKS.0 } else { LOOKS.1 }) {
+            let next = match () {
+                () if self.keeps => LOOKS[0],
+                () if self.hall.fronts.iter().any(Front::is_shut) => LOOKS[1],
+                () => LOOKS[2],
+            };
+            if stop.after(next) {
                 return;
             }
             let now = self.hall.now();
@@ -128,6 +136,7 @@ impl Looker {
         self.levels.3 = self.levels.3.max(running);
         let first = self.kinds.threshold().min(FIRST_LOOK);
         self.oldest = (Nanos::ZERO, 0);
+        self.keeps = false;
         let hall = Arc::clone(&self.hall);
         let bound = hall.options.runaway();
         for session in hall.placed() {
@@ -138,6 +147,7 @@ impl Looker {
             if !at_server && lasted >= MOMENT && self.takes_back(&session) {
                 continue;
             }
+            self.keeps |= !at_server && lock(&session.held).is_some_and(|held| held.kept);
             if at_server && bound.is_some_and(|bound| lasted >= bound) {
                 self.runaways.meet(&hall, &session);
             }

@@ -57,6 +57,9 @@ fn spawn(work: Box<Work>) -> Option<libc::pthread_t> {
         drop(unsafe { Box::from_raw(work) });
         return None;
     }
+    // For `top -H` and its like.
+    // SAFETY: the thread lives until it is joined.
+    unsafe { libc::pthread_setname_np(thread, c"evenkeel".as_ptr()) };
     Some(thread)
 }
 

@@ -1,9 +1,10 @@
 //! How a session gets its place, and waits for it.
 
 use crate::hall::Hall;
+use crate::server::Thd;
 use crate::session::{Session, Verdict, Waiting, lock};
 use evenkeel_core::Nanos;
-use evenkeel_core::admission::{Caller, SessionId, TenantId};
+use evenkeel_core::admission::{Caller, Rejection, SessionId, TenantId};
 use evenkeel_core::gate::{Asked, AtFront, Lane};
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -82,5 +83,29 @@ impl Hall {
     /// Whether something panicked, or nobody looks after the gate.
     pub fn has_failed(&self) -> bool {
         self.broken.load(Relaxed) || self.now() - Nanos(self.lease.load(Relaxed)) > LEASE
+    }
+
+    pub fn refuse(&self, thd: Thd, rejection: Rejection) -> bool {
+        let text = std::ffi::CString::new(format!("evenkeel: {rejection}")).unwrap_or_default();
+        self.options.shown.refused.fetch_add(1, Relaxed);
+        !self.server.refuse(thd, self.options.refusal(), &text)
+    }
+
+    /// Whether no transaction has a place and nobody waits.
+    pub fn is_empty(&self) -> bool {
+        Lane::ALL.iter().all(|lane| self.fronts[*lane as usize].running() == 0)
+            && self.options.shown.aside.load(Relaxed) == 0
+    }
+
+    /// Lets everybody in at once. The gate goes on to decide where whoever looks after it says so.
+    pub fn open(&self) {
+        let now = self.now();
+        let open = evenkeel_core::gate::Options { watch: true, ..self.options.gate() };
+        self.at_gate(|keeper| keeper.gate.set_options(now, open));
+    }
+
+    /// The gate is looked after: it decides on until [`LEASE`] has passed.
+    pub fn renew(&self) {
+        self.lease.store(self.now().0, Relaxed);
     }
 }

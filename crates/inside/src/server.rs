@@ -170,6 +170,11 @@ impl Server {
         queries && self.is_replica.is_none_or(|is_replica| unsafe { is_replica(thd.0) == 0 })
     }
 
+    /// Whether the server says what a session locks beside rows.
+    pub fn tells_locks(&self) -> bool {
+        self.locks_context.is_some() && self.has_explicit_locks.is_some()
+    }
+
     /// Whether it holds locks beside those of its transaction: LOCK TABLES, named locks, HANDLER, global ones. `None` where the
     /// server does not say.
     pub fn holds_locks(&self, thd: Thd) -> Option<bool> {

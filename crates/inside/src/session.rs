@@ -4,7 +4,7 @@ use crate::server::{Server, Thd};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Rejection, TenantId};
 use evenkeel_core::gate::{Lane, Place, Rules, Stand};
-use evenkeel_core::policy::{After, Command, Passage, Reply, Seen, Session as Policy, status};
+use evenkeel_core::policy::{After, Command, Passage, Reply, Seen, Session as Policy, is_of_rows, status};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -123,6 +123,8 @@ pub struct Own {
     pub rules: Arc<Rules>,
     /// The command at hand; what comes meanwhile belongs to it.
     running: Option<Running>,
+    /// The command at hand is one that goes on with its transaction, and was not read.
+    goes_on: bool,
     results: u32,
     /// Without autocommit: whether a transaction may be open, which the server does not say.
     touched: bool,
@@ -180,6 +182,7 @@ impl Own {
             lists: 0,
             rules: Arc::default(),
             running: None,
+            goes_on: false,
             results: 0,
             touched: false,
             uninstalls: false,
@@ -200,7 +203,7 @@ impl Own {
     /// Whether a command is at hand: what comes now is a statement of a routine. Where a text has fewer statements than it seems to, the
     /// next commands count as the rest.
     pub fn is_running(&self) -> bool {
-        self.running.is_some()
+        self.running.is_some() || self.goes_on
     }
 
     /// A statement comes.
@@ -223,6 +226,27 @@ impl Own {
         self.results = 0;
         self.policy.sent(seen, passage);
         entry
+    }
+
+    /// A statement comes in a transaction that has its place. Whether no more of it matters than that: most statements are such, and
+    /// to read their texts would cost the server some percent.
+    pub fn goes_on(&mut self, server: &Server, text: &[u8]) -> bool {
+        self.goes_on = self.policy.hold().transaction && server.tells_locks() && is_of_rows(text);
+        self.goes_on
+    }
+
+    /// Whether such a statement has ended, and the transaction is open as before. Where it is not, the policy has to know.
+    pub fn went_on(&mut self, server: &Server, thd: Thd, error: u16) -> bool {
+        if !std::mem::take(&mut self.goes_on) {
+            return false;
+        }
+        let open = error == 0 && server.has_begun(thd);
+        if !open {
+            self.running = Some(Running { passage: Passage::Queued, ends: false, statements: 1 });
+            self.results = 0;
+            self.policy.sent(Seen::of_rows(), Passage::Queued);
+        }
+        open
     }
 
     /// The command, or a statement of it, has ended with this error: where the session stands, once all have.

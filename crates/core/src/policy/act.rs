@@ -2,6 +2,7 @@
 
 use super::digest;
 use super::digest::{is_idle, is_waiting};
+use super::reads::{calls_nothing, commits, is_tableless, only_reads};
 use super::token::{Token, Tokens, is_bare, is_plain};
 
 /// One step of a statement's effect.
@@ -101,11 +102,16 @@ pub struct Statement {
 impl Statement {
     /// One whose text was never seen.
     pub fn unknown() -> Self {
+        Self { acts: vec![Act::Doubt], single: false, ..Self::of_rows() }
+    }
+
+    /// One that reads or writes rows, and perhaps calls functions.
+    pub fn of_rows() -> Self {
         Self {
-            acts: vec![Act::Doubt],
+            acts: Vec::new(),
             bypass: false,
             idles: false,
-            single: false,
+            single: true,
             calls: true,
             cut: false,
             kills: None,
@@ -175,64 +181,6 @@ impl Statement {
             digest,
         }
     }
-}
-
-/// Functions of all servers that do nothing but compute their result, and few of the others.
-const PURE: [&str; 24] = [
-    "count",
-    "sum",
-    "min",
-    "max",
-    "avg",
-    "coalesce",
-    "ifnull",
-    "nullif",
-    "if",
-    "concat",
-    "lower",
-    "upper",
-    "date",
-    "now",
-    "database",
-    "version",
-    "connection_id",
-    "user",
-    "current_user",
-    "last_insert_id",
-    "found_rows",
-    "row_count",
-    "in",
-    "values",
-];
-
-/// Whether no function is called but such as all servers know: a user's may do anything.
-fn calls_nothing(tokens: &[Token<'_>]) -> bool {
-    tokens.windows(2).all(|two| {
-        let named = matches!(two[0], Token::Word(_) | Token::Name(_));
-        two[1] != Token::Sign(b'(') || !named || PURE.iter().any(|known| two[0].is(known))
-    })
-}
-
-fn is_tableless(tokens: &[Token<'_>]) -> bool {
-    let Some((verb, rest)) = tokens.split_first() else { return false };
-    let uses = |token: &Token<'_>| {
-        ["from", "select", "into", "table", "password", "statement"].iter().any(|word| token.is(word))
-    };
-    verb.is("use") || verb.is("show") || (verb.is("select") || verb.is("set")) && !rest.iter().any(uses)
-}
-
-fn only_reads(tokens: &[Token<'_>]) -> bool {
-    let has = |word: &str| tokens.iter().any(|token| token.is(word));
-    tokens.first().is_some_and(|verb| verb.is("select"))
-        && !["for", "lock", "into", "procedure"].iter().any(|word| has(word))
-}
-
-/// DDL but for that on temporary tables, which commits nothing.
-fn commits(tokens: &[Token<'_>]) -> bool {
-    let Some(verb) = tokens.first() else { return false };
-    let ddl =
-        ["create", "alter", "drop", "truncate", "rename", "grant", "revoke"].iter().any(|word| verb.is(word));
-    ddl && !tokens.iter().any(|token| token.is("temporary"))
 }
 
 /// The number in `KILL [HARD | SOFT] QUERY number`.

@@ -13,6 +13,7 @@
 mod act;
 mod digest;
 mod hold;
+mod reads;
 mod seen;
 #[cfg(test)]
 mod table;
@@ -22,6 +23,7 @@ mod token;
 
 pub use act::{Act, Statement};
 pub use hold::Hold;
+pub use reads::is_of_rows;
 pub use seen::Seen;
 
 use crate::admission::Outcome;

@@ -14,6 +14,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// A statement for which [`super::is_of_rows`] holds.
+    pub fn of_rows() -> Self {
+        Self { code: Code::Query, statement: Some(Statement::of_rows()), closes: None, absent: false }
+    }
+
     /// The server's thread whose statement it ends.
     pub fn kills(&self) -> Option<u32> {
         let runs = matches!(self.code, Code::Query | Code::Execute);
