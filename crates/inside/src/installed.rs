@@ -1,14 +1,14 @@
 //! What lives while the plugin is installed, and the way to it.
 
-use crate::hall::Hall;
-use crate::look::Stop;
+use crate::sessions::Sessions;
+use crate::watcher::Stop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst};
 
 pub struct Installed {
-    pub hall: Arc<Hall>,
+    pub sessions: Arc<Sessions>,
     pub stop: Arc<Stop>,
     pub thread: libc::pthread_t,
 }
@@ -26,8 +26,8 @@ pub fn guarded<R>(otherwise: R, act: impl FnOnce(&Installed) -> R) -> R {
     let Some(installed) = (unsafe { INSTALLED.load(SeqCst).as_ref() }) else { return otherwise };
     catch_unwind(AssertUnwindSafe(|| act(installed))).unwrap_or_else(|_| {
         BROKEN.store(true, SeqCst);
-        installed.hall.broken.store(true, SeqCst);
-        let _ = catch_unwind(AssertUnwindSafe(|| installed.hall.open()));
+        installed.sessions.broken.store(true, SeqCst);
+        let _ = catch_unwind(AssertUnwindSafe(|| installed.sessions.open()));
         otherwise
     })
 }

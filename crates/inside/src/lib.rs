@@ -5,9 +5,7 @@
 
 pub mod abi;
 mod clock;
-mod hall;
 mod installed;
-mod look;
 mod machine;
 mod options;
 mod plugin;
@@ -15,5 +13,7 @@ mod queue;
 mod runaway;
 mod server;
 mod session;
+mod sessions;
 mod tally;
 mod variables;
+mod watcher;

@@ -4,12 +4,12 @@ use crate::abi::{
     self, Connection, General, MariaAudit, MariaPlugin, MysqlAudit, MysqlGeneral, MysqlPlugin, MysqlQuery,
     Shared,
 };
-use crate::hall::{Hall, Statement};
 use crate::installed::{BROKEN, INSTALLED, Installed, guarded};
-use crate::look::{INITIAL, Looker, Stop};
 use crate::options::{Mode, Options};
 use crate::server::{Server, Thd};
+use crate::sessions::{Sessions, Statement};
 use crate::variables;
+use crate::watcher::{INITIAL, Stop, Watcher};
 use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
@@ -27,15 +27,15 @@ fn install(plugin: *mut c_void) -> Option<Installed> {
         Mode::Fixed(limit) => limit,
         _ => INITIAL,
     };
-    let hall = Arc::new(Hall::new(server, options, [short as usize, cpus]));
+    let sessions = Arc::new(Sessions::new(server, options, [short as usize, cpus]));
     let stop = Arc::new(Stop::default());
-    let (looker, stopped) = (Looker::new(Arc::clone(&hall)), Arc::clone(&stop));
-    let thread = without_signals(|| spawn(Box::new(Work { looker, stopped })))?;
-    Some(Installed { hall, stop, thread })
+    let (watcher, stopped) = (Watcher::new(Arc::clone(&sessions)), Arc::clone(&stop));
+    let thread = without_signals(|| spawn(Box::new(Work { watcher, stopped })))?;
+    Some(Installed { sessions, stop, thread })
 }
 
 struct Work {
-    looker: Looker,
+    watcher: Watcher,
     stopped: Arc<Stop>,
 }
 
@@ -44,8 +44,8 @@ struct Work {
 fn spawn(work: Box<Work>) -> Option<libc::pthread_t> {
     extern "C" fn run(work: *mut c_void) -> *mut c_void {
         // SAFETY: it comes from below, once.
-        let Work { looker, stopped } = *unsafe { Box::from_raw(work.cast::<Work>()) };
-        let _ = catch_unwind(AssertUnwindSafe(|| looker.run(&stopped)));
+        let Work { watcher, stopped } = *unsafe { Box::from_raw(work.cast::<Work>()) };
+        let _ = catch_unwind(AssertUnwindSafe(|| watcher.run(&stopped)));
         null_mut()
     }
     let work = Box::into_raw(work);
@@ -89,7 +89,7 @@ extern "C" fn deinit(_: *mut c_void) -> c_int {
     if !installed.is_null() {
         // SAFETY: it was made by `init`, and no session is inside the plugin any more.
         let installed = unsafe { Box::from_raw(installed) };
-        installed.hall.open();
+        installed.sessions.open();
         installed.stop.stop();
         // SAFETY: it is joined once.
         unsafe { libc::pthread_join(installed.thread, null_mut()) };
@@ -118,7 +118,7 @@ extern "C" fn maria_notify(thd: *mut c_void, class: c_uint, event: *const c_void
         abi::CONNECTION => {
             let connection = unsafe { &*event.cast::<Connection>() };
             if matches!(connection.subclass, abi::DISCONNECT | abi::CHANGE_USER) {
-                installed.hall.parts(connection.thread);
+                installed.sessions.parts(connection.thread);
             }
         }
         _ => {}
@@ -138,10 +138,10 @@ fn general(installed: &Installed, thd: Thd, event: &General) {
             };
             let statement =
                 Statement { thread: event.thread, user: user(account), database: Some(database), text };
-            installed.hall.begins(thd, &statement);
+            installed.sessions.begins(thd, &statement);
         }
         abi::GENERAL_STATUS => {
-            installed.hall.ends(thd, event.thread, event.error.try_into().unwrap_or(u16::MAX));
+            installed.sessions.ends(thd, event.thread, event.error.try_into().unwrap_or(u16::MAX));
         }
         _ => {}
     }
@@ -154,23 +154,25 @@ extern "C" fn mysql_notify(thd: *mut c_void, class: c_uint, event: *const c_void
             let event = unsafe { &*event.cast::<MysqlGeneral>() };
             // SAFETY: the server keeps its texts during the call.
             let user = user(unsafe { bytes(event.user.text, event.user.length) });
-            installed.hall.meet(Thd(thd), event.thread, user);
+            installed.sessions.meet(Thd(thd), event.thread, user);
             if event.subclass == abi::MYSQL_GENERAL_STATUS {
-                installed.hall.ends(Thd(thd), event.thread, event.error.try_into().unwrap_or(u16::MAX));
+                installed.sessions.ends(Thd(thd), event.thread, event.error.try_into().unwrap_or(u16::MAX));
             }
             true
         }
         abi::CONNECTION => {
-            installed.hall.parts(unsafe { &*event.cast::<Connection>() }.thread);
+            installed.sessions.parts(unsafe { &*event.cast::<Connection>() }.thread);
             true
         }
         abi::MYSQL_QUERY => {
             let event = unsafe { &*event.cast::<MysqlQuery>() };
             let text = unsafe { bytes(event.query.text, event.query.length) };
             // One that is not known yet is a thread of the server's own.
-            let Some(user) = installed.hall.user(event.thread) else { return true };
+            let Some(user) = installed.sessions.user(event.thread) else { return true };
             let user = user.as_bytes();
-            installed.hall.begins(Thd(thd), &Statement { thread: event.thread, user, database: None, text })
+            installed
+                .sessions
+                .begins(Thd(thd), &Statement { thread: event.thread, user, database: None, text })
         }
         _ => true,
     });

@@ -1,8 +1,8 @@
 //! How a session gets its place, and waits for it.
 
-use crate::hall::Hall;
 use crate::server::Thd;
 use crate::session::{Session, Verdict, Waiting, lock};
+use crate::sessions::Sessions;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Caller, Rejection, SessionId, TenantId};
 use evenkeel_core::gate::{Asked, AtFront, Lane};
@@ -17,7 +17,7 @@ const LEASE: Nanos = Nanos::from_secs(2);
 const CHECK: Duration = Duration::from_millis(500);
 const WAITS: &CStr = c"waiting for a place (evenkeel)";
 
-impl Hall {
+impl Sessions {
     /// A place in the lane, for which the session waits where none is free.
     pub fn ask(&self, session: &Arc<Session>, lane: Lane, tenant: TenantId) -> Verdict {
         match self.fronts[lane as usize].enter() {

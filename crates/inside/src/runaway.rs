@@ -1,7 +1,7 @@
 //! Statements that run for longer than the operator bears: counted, told in the server's error log, and killed where he says so.
 
-use crate::hall::Hall;
 use crate::session::{Session, lock};
+use crate::sessions::Sessions;
 use evenkeel_core::Nanos;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,17 +16,17 @@ pub struct Runaways {
 
 impl Runaways {
     /// A statement was seen to run for longer than it may, which counts once.
-    pub fn meet(&mut self, hall: &Hall, session: &Session) {
-        if is_known(session) || hall.options.is_administrator(&session.user) {
+    pub fn meet(&mut self, sessions: &Sessions, session: &Session) {
+        if is_known(session) || sessions.options.is_administrator(&session.user) {
             return;
         }
-        let kills = hall.options.kills.load(Relaxed);
+        let kills = sessions.options.kills.load(Relaxed);
         // It comes first: what the server does for it may want what others hold who wait for the lock below.
-        let connection = if kills { hall.server.connect() } else { None };
+        let connection = if kills { sessions.server.connect() } else { None };
         // The statement cannot end before this is given back, nor the next one begin, which is not to be killed in its place.
         let own = lock(&session.own);
-        let (lasted, at_server) = session.lasts(hall.now());
-        let late = hall.options.runaway().is_some_and(|bound| lasted >= bound);
+        let (lasted, at_server) = session.lasts(sessions.now());
+        let late = sessions.options.runaway().is_some_and(|bound| lasted >= bound);
         if !at_server || !late || is_known(session) {
             return;
         }
@@ -38,7 +38,7 @@ impl Runaways {
         };
         let done = connection.map(|connection| connection.say(&format!("KILL QUERY {}", session.thread)));
         drop(own);
-        hall.options.shown.runaways.fetch_add(1, Relaxed);
+        sessions.options.shown.runaways.fetch_add(1, Relaxed);
         let what = match (kills, done) {
             (false, _) => "runs",
             (true, Some(true)) => "was killed by KILL QUERY, having run",
@@ -50,11 +50,11 @@ impl Runaways {
             session.thread,
             lasted.as_secs_f64()
         );
-        self.tell(hall, text);
+        self.tell(sessions, text);
     }
 
-    fn tell(&mut self, hall: &Hall, mut text: String) {
-        let now = hall.now();
+    fn tell(&mut self, sessions: &Sessions, mut text: String) {
+        let now = sessions.now();
         if self.told.is_some_and(|told| now - told < QUIET) {
             self.untold += 1;
             return;
@@ -64,7 +64,7 @@ impl Runaways {
         if untold > 0 {
             text.push_str(&format!(" (and {untold} others since the last such line)"));
         }
-        hall.server.warn(&text);
+        sessions.server.warn(&text);
     }
 }
 

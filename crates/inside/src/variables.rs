@@ -99,7 +99,7 @@ unsafe fn given<T>(
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length.max(0) as usize) };
     let text = String::from_utf8_lossy(bytes).into_owned();
     let wrong = guarded(None, |installed| {
-        let server = &installed.hall.server;
+        let server = &installed.sessions.server;
         fits(&text, server)
             .err()
             .map(|why| server.tell_client(WRONG_VALUE, &CString::new(why).unwrap_or_default()))
@@ -132,7 +132,7 @@ extern "C" fn check_runaway(_: *mut c_void, _: *mut c_void, save: *mut c_void, v
 
 /// What was set has been checked.
 fn read_again() {
-    guarded((), |installed| drop(read(&installed.hall.options, &installed.hall.server)));
+    guarded((), |installed| drop(read(&installed.sessions.options, &installed.sessions.server)));
 }
 
 extern "C" fn update_text(_: *mut c_void, _: *mut c_void, place: *mut c_void, save: *const c_void) {
@@ -267,7 +267,7 @@ unsafe fn put_number(
     room: *mut c_void,
     number: impl Fn(&Shown) -> &AtomicU64,
 ) {
-    let value = guarded(0, |installed| number(&installed.hall.options.shown).load(Relaxed));
+    let value = guarded(0, |installed| number(&installed.sessions.options.shown).load(Relaxed));
     unsafe {
         room.cast::<u64>().write_unaligned(value);
         (*variable).kind = abi::SHOW_ULONGLONG;
@@ -281,7 +281,7 @@ unsafe fn put_number(
 ///
 /// `variable` and `room` are the server's.
 unsafe fn put_text(variable: *mut StatusVariable, room: *mut c_void, text: impl Fn(&Shown) -> String) {
-    let mut text = guarded(String::new(), |installed| text(&installed.hall.options.shown)).into_bytes();
+    let mut text = guarded(String::new(), |installed| text(&installed.sessions.options.shown)).into_bytes();
     text.truncate(SHOW_BYTES - 1);
     text.push(0);
     unsafe {
@@ -292,9 +292,9 @@ unsafe fn put_text(variable: *mut StatusVariable, room: *mut c_void, text: impl 
 }
 
 fn state() -> String {
-    guarded(FAILED.to_owned(), |installed| match installed.hall.has_failed() {
+    guarded(FAILED.to_owned(), |installed| match installed.sessions.has_failed() {
         true => FAILED.to_owned(),
-        false => lock(&installed.hall.options.shown.state).clone(),
+        false => lock(&installed.sessions.options.shown.state).clone(),
     })
 }
 

@@ -39,7 +39,7 @@ pub struct Keeper {
     pub waiting: NumberMap<u64, Waiting>,
 }
 
-pub struct Hall {
+pub struct Sessions {
     pub server: Server,
     clock: Clock,
     keeper: Mutex<Keeper>,
@@ -60,7 +60,7 @@ pub struct Statement<'a> {
     pub text: &'a [u8],
 }
 
-impl Hall {
+impl Sessions {
     pub fn new(server: Server, options: Options, limits: [usize; 2]) -> Self {
         let gate = Gate::new(limits, options.gate());
         Self {

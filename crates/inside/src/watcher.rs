@@ -1,10 +1,10 @@
 //! The thread that looks after the gate: what runs long, what waits inside the server, who was killed, and the limits.
 
-use crate::hall::{Hall, MOMENT};
 use crate::machine::{Cpu, uses_server};
 use crate::options::Mode;
 use crate::runaway::Runaways;
 use crate::session::{Session, Verdict, lock};
+use crate::sessions::{MOMENT, Sessions};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Costs, Interval};
 use evenkeel_core::control::{
@@ -56,8 +56,8 @@ impl Stop {
     }
 }
 
-pub struct Looker {
-    hall: Arc<Hall>,
+pub struct Watcher {
+    sessions: Arc<Sessions>,
     controller: Option<SupervisedController>,
     mode: Mode,
     kinds: Kinds,
@@ -79,11 +79,11 @@ pub struct Looker {
     open: bool,
 }
 
-impl Looker {
-    pub fn new(hall: Arc<Hall>) -> Self {
+impl Watcher {
+    pub fn new(sessions: Arc<Sessions>) -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            hall,
+            sessions,
             controller: None,
             mode: Mode::Off,
             kinds: Kinds::default(),
@@ -108,18 +108,18 @@ impl Looker {
         loop {
             let next = match () {
                 () if self.keeps => LOOKS[0],
-                () if self.hall.fronts.iter().any(Front::is_shut) => LOOKS[1],
+                () if self.sessions.fronts.iter().any(Front::is_shut) => LOOKS[1],
                 () => LOOKS[2],
             };
             if stop.after(next) {
                 return;
             }
-            let now = self.hall.now();
-            self.hall.renew();
+            let now = self.sessions.now();
+            self.sessions.renew();
             self.look(now);
             if now - self.last_kills >= KILLS_EVERY {
                 self.last_kills = now;
-                self.hall.wake_killed(now);
+                self.sessions.wake_killed(now);
             }
             if now - self.last_tick >= TICK {
                 self.tick(now);
@@ -129,17 +129,17 @@ impl Looker {
     }
 
     fn look(&mut self, now: Nanos) {
-        let running = self.hall.running(Lane::Short);
+        let running = self.sessions.running(Lane::Short);
         self.levels.0 += 1.0;
         self.levels.1 += running as f64;
-        self.levels.2 += self.hall.waiting(Lane::Short) as f64;
+        self.levels.2 += self.sessions.waiting(Lane::Short) as f64;
         self.levels.3 = self.levels.3.max(running);
         let first = self.kinds.threshold().min(FIRST_LOOK);
         self.oldest = (Nanos::ZERO, 0);
         self.keeps = false;
-        let hall = Arc::clone(&self.hall);
-        let bound = hall.options.runaway();
-        for session in hall.placed() {
+        let sessions = Arc::clone(&self.sessions);
+        let bound = sessions.options.runaway();
+        for session in sessions.placed() {
             let (lasted, at_server) = session.lasts(now);
             if at_server && lasted > self.oldest.0 {
                 self.oldest = (lasted, lock(&session.held).map_or(0, |held| held.digest));
@@ -149,7 +149,7 @@ impl Looker {
             }
             self.keeps |= !at_server && lock(&session.held).is_some_and(|held| held.kept);
             if at_server && bound.is_some_and(|bound| lasted >= bound) {
-                self.runaways.meet(&hall, &session);
+                self.runaways.meet(&sessions, &session);
             }
             if lasted >= first {
                 self.look_at(now, &session, lasted, at_server);
@@ -162,7 +162,7 @@ impl Looker {
         let mut held = lock(&session.held);
         let kept = held.as_ref().is_some_and(|held| held.kept);
         if kept {
-            self.hall.gives_back(session, &mut held);
+            self.sessions.gives_back(session, &mut held);
         }
         kept
     }
@@ -191,7 +191,7 @@ impl Looker {
             self.publish();
         }
         let aside = held.place.aside;
-        self.hall.at_gate(|keeper| match (uses, aside) {
+        self.sessions.at_gate(|keeper| match (uses, aside) {
             (true, true) => {
                 keeper.gate.move_to_long(now, &mut held.place);
                 keeper.gate.step_back(&mut held.place);
@@ -207,12 +207,12 @@ impl Looker {
 
     fn tick(&mut self, now: Nanos) {
         let threshold = self.kinds.threshold();
-        let tally = self.hall.take(threshold);
+        let tally = self.sessions.take(threshold);
         if tally.teach(&mut self.kinds) {
             self.publish();
         }
         self.set_mode(now);
-        let limit = self.hall.limit(Lane::Short);
+        let limit = self.sessions.limit(Lane::Short);
         let (looks, running, queued, most) = std::mem::replace(&mut self.levels, (0.0, 0.0, 0.0, 0));
         let classes = Arc::clone(&self.classes);
         let interval = Interval {
@@ -235,7 +235,7 @@ impl Looker {
         if let Some(decided) = &decided
             && decided.limit as usize != limit
         {
-            self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, decided.limit as usize));
+            self.sessions.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, decided.limit as usize));
         }
         self.limit_long(now, &interval, interval.work + tally.trifles as f64);
         self.keep_alive(now);
@@ -244,49 +244,49 @@ impl Looker {
 
     fn publish(&mut self) {
         self.classes = Arc::new(self.kinds.classes().collect());
-        self.hall.set_classes(&self.classes);
+        self.sessions.set_classes(&self.classes);
     }
 
     fn set_mode(&mut self, now: Nanos) {
-        let mode = self.hall.options.mode();
-        let pooled = self.hall.pooled.load(Relaxed);
-        let broken = self.hall.broken.load(Relaxed);
+        let mode = self.sessions.options.mode();
+        let pooled = self.sessions.pooled.load(Relaxed);
+        let broken = self.sessions.broken.load(Relaxed);
         let open =
-            matches!(mode, Mode::Watch | Mode::Off) || pooled || broken || self.hall.options.is_open(now);
+            matches!(mode, Mode::Watch | Mode::Off) || pooled || broken || self.sessions.options.is_open(now);
         if mode != self.mode {
             self.mode = mode;
-            let limit = self.hall.limit(Lane::Short) as u32;
+            let limit = self.sessions.limit(Lane::Short) as u32;
             self.controller = match mode {
                 Mode::Auto => Some(supervised(limit.min(LIMIT_MAX))),
                 Mode::Watch | Mode::Fixed(_) | Mode::Off => None,
             };
             if let Mode::Fixed(limit) = mode {
-                self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, limit as usize));
+                self.sessions.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Short, limit as usize));
             }
         }
-        let options = evenkeel_core::gate::Options { watch: open, ..self.hall.options.gate() };
+        let options = evenkeel_core::gate::Options { watch: open, ..self.sessions.options.gate() };
         self.open = open;
-        self.hall.at_gate(|keeper| keeper.gate.set_options(now, options));
-        let wait = self.hall.options.max_wait_ms.load(Relaxed);
+        self.sessions.at_gate(|keeper| keeper.gate.set_options(now, options));
+        let wait = self.sessions.options.max_wait_ms.load(Relaxed);
         if wait > 0 {
-            self.hall.at_gate(|keeper| keeper.gate.reject_overdue(now, Nanos::from_millis(wait)));
+            self.sessions.at_gate(|keeper| keeper.gate.reject_overdue(now, Nanos::from_millis(wait)));
         }
     }
 
     fn limit_long(&mut self, now: Nanos, interval: &Interval, short_work: f64) {
-        let (limit, running) = (self.hall.limit(Lane::Long), self.hall.running(Lane::Long));
+        let (limit, running) = (self.sessions.limit(Lane::Long), self.sessions.running(Lane::Long));
         let sample = LongSample {
             seconds: (interval.end - interval.start).as_secs_f64(),
             short_work,
-            full: !self.open && (self.hall.waiting(Lane::Long) > 0 || running >= limit),
+            full: !self.open && (self.sessions.waiting(Lane::Long) > 0 || running >= limit),
         };
         let found = self.long.update(&sample);
-        let wanted = match self.hall.options.long_limit.load(Relaxed) {
+        let wanted = match self.sessions.options.long_limit.load(Relaxed) {
             0 => found as usize,
             chosen => chosen as usize,
         };
         if wanted != limit {
-            self.hall.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Long, wanted));
+            self.sessions.at_gate(|keeper| keeper.gate.set_limit(now, Lane::Long, wanted));
         }
     }
 
@@ -294,15 +294,15 @@ impl Looker {
     fn keep_alive(&mut self, now: Nanos) {
         for lane in Lane::ALL {
             if now - self.busy[lane as usize] >= PATIENCE {
-                self.hall.at_gate(|keeper| keeper.gate.keep_alive(now, lane, PATIENCE));
+                self.sessions.at_gate(|keeper| keeper.gate.keep_alive(now, lane, PATIENCE));
             }
         }
     }
 
     fn show(&self, tally: &crate::tally::Tally, decided: Option<&Decided>) {
-        let shown = &self.hall.options.shown;
+        let shown = &self.sessions.options.shown;
         let (lanes, aside, liveness) = self
-            .hall
+            .sessions
             .at_gate(|keeper| (keeper.gate.lanes(), keeper.gate.aside(), keeper.gate.liveness_total()));
         for (lane, census) in lanes.iter().enumerate() {
             shown.limit[lane].store(census.limit as u64, Relaxed);
@@ -330,7 +330,7 @@ impl Looker {
                 put(&shown.reasons[0], &format_args!("limit {}, because {why}", lanes[0].limit));
             }
         }
-        let (long, why) = match self.hall.options.long_limit.load(Relaxed) {
+        let (long, why) = match self.sessions.options.long_limit.load(Relaxed) {
             0 => (u64::from(self.long.limit()), self.long.reason()),
             chosen => (chosen, LongReason::Fixed),
         };
@@ -338,7 +338,7 @@ impl Looker {
         put(&shown.oldest, &format_args!("{:016x}", self.oldest.1));
         put(
             &shown.state,
-            &match (self.mode, self.hall.pooled.load(Relaxed), self.open) {
+            &match (self.mode, self.sessions.pooled.load(Relaxed), self.open) {
                 (_, true, _) => "passes everything: thread_handling is a pool of threads",
                 (Mode::Off, ..) => "off",
                 (Mode::Watch, ..) => "watches, and holds nothing back",
@@ -357,7 +357,7 @@ fn supervised(limit: u32) -> SupervisedController {
     SupervisedController::new(controller, limit, LIMIT_MAX)
 }
 
-impl Hall {
+impl Sessions {
     /// Who was killed while it waited goes on, for the server to end its statement.
     pub fn wake_killed(&self, now: Nanos) {
         let killed = self.at_gate(|keeper| {
