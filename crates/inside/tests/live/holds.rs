@@ -107,6 +107,14 @@ fn whoever_holds_locks_beside_a_transaction_goes_on() {
 }
 
 #[test]
+fn a_named_lock_that_a_transaction_took_on_its_way_outlasts_it() {
+    let server = Server::start("named");
+    let taken =
+        ["BEGIN", "SELECT MAX(v) FROM t", "SELECT GET_LOCK('a', 1)", "SELECT MAX(a) FROM other", "COMMIT"];
+    goes_on(&server, &taken, "SELECT MAX(v) FROM t", "SELECT RELEASE_LOCK('a')");
+}
+
+#[test]
 fn locks_that_a_routine_took_count_and_so_do_those_from_before() {
     let server = Server::start("routine");
     server.root("CREATE PROCEDURE d.p() DO GET_LOCK('a', 1)");
