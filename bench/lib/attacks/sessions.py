@@ -95,7 +95,8 @@ def a_stream_command_that_the_server_refuses(scene):
     for number, payload in STREAMS.items():
         for behind in (False, True):
             uncounted, most, count = unwatched(scene, server, payload, behind)
-            if uncounted or most > 4:
+            # As many as in the short lane may be in the long one, and one that the liveness rule let in.
+            if uncounted or most > 5:
                 where = "in the same write" if behind else "after it"
                 free.append(f"{number:#x}, {count} statements {where}: {uncounted} uncounted, {most} at once, limit 2")
     scene.judge(not free, f"{len(free)} of {2 * len(STREAMS)} ways leave the session unwatched: {free[0]}" if free else

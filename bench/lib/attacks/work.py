@@ -53,8 +53,8 @@ def work_passes_as_release(scene):
         wanted = before + TIMES
         until(lambda: guard.metric("tenant_admitted_total") >= wanted, COUNTED_S)
         return (guard.metric("tenant_admitted_total") - before) / TIMES
-    if (admitted(client.query, "SELECT 1") or 0) < 1:
-        raise NotRun("the guard does not count the permits of a SELECT")
+    if (admitted(client.query, "UPDATE shop.v SET v = v") or 0) < 1:
+        raise NotRun("the guard does not count the permits of an UPDATE")
     queued = [text for text in BARE if admitted(client.query, text)]
     scene.judge(not queued, f"{len(queued)} of {len(BARE)} bare releases need a permit")
     permits = {text: admitted(client.query, text) for text in RELEASES}
