@@ -1,11 +1,11 @@
 //! How a session gets its place, and waits for it.
 
 use crate::server::Thd;
-use crate::session::{Session, Verdict, Waiting, lock};
+use crate::session::{Held, Session, Verdict, Waiting, lock};
 use crate::sessions::Sessions;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Caller, Rejection, SessionId, TenantId};
-use evenkeel_core::gate::{Asked, AtFront, Lane};
+use evenkeel_core::gate::{Asked, AtFront, Class, Lane};
 use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,8 +18,21 @@ const CHECK: Duration = Duration::from_millis(500);
 const WAITS: &CStr = c"waiting for a place (evenkeel)";
 
 impl Sessions {
+    /// A place in the lane. A kind that has turned out to be long while the session waited for a short place waits on for a long one.
+    pub fn enter(&self, session: &Arc<Session>, lane: &mut Lane, kind: u64, tenant: TenantId) -> Verdict {
+        let verdict = self.ask(session, *lane, tenant);
+        let is_long = || self.class(session.thread, kind) == Some(Class::Long);
+        if verdict != Verdict::Admitted || *lane == Lane::Long || !is_long() {
+            return verdict;
+        }
+        let now = self.now();
+        self.leave(Held::new(*lane, kind, now), now);
+        *lane = Lane::Long;
+        self.ask(session, *lane, tenant)
+    }
+
     /// A place in the lane, for which the session waits where none is free.
-    pub fn ask(&self, session: &Arc<Session>, lane: Lane, tenant: TenantId) -> Verdict {
+    fn ask(&self, session: &Arc<Session>, lane: Lane, tenant: TenantId) -> Verdict {
         match self.fronts[lane as usize].enter() {
             AtFront::Free => return Verdict::Admitted,
             AtFront::WouldWait => {

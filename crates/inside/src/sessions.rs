@@ -148,9 +148,9 @@ impl Sessions {
         }
         let entry = self.read(&session, &mut own, statement);
         let Entry { passage, digest, bare, reads, chosen } = entry;
-        let class = lock(self.shard(session.thread)).classes.get(&digest).copied();
+        let class = self.class(session.thread, digest);
         let learnt = if class == Some(Class::Long) { Lane::Long } else { Lane::Short };
-        let lane = chosen.unwrap_or(learnt);
+        let mut lane = chosen.unwrap_or(learnt);
         if self.goes_on(&session, &mut own, &entry, lane) {
             return true;
         }
@@ -168,7 +168,7 @@ impl Sessions {
                 self.fronts[lane as usize].enter_above();
                 Verdict::Admitted
             }
-            _ => self.ask(&session, lane, tenant),
+            _ => self.enter(&session, &mut lane, digest * u64::from(chosen.is_none()), tenant),
         };
         match verdict {
             Verdict::Admitted => self.place(&session, lane, (digest, bare)),
@@ -180,6 +180,11 @@ impl Sessions {
             Verdict::Rejected(rejection) => return self.refuse(thd, rejection),
         }
         true
+    }
+
+    /// What was learnt of a kind of transactions, as the session's shard knows it.
+    pub fn class(&self, thread: u64, digest: u64) -> Option<Class> {
+        lock(self.shard(thread)).classes.get(&digest).copied()
     }
 
     /// Whether it is the next statement of a transaction that has its place, and no more of it matters.
@@ -335,7 +340,7 @@ impl Sessions {
         }
     }
 
-    fn leave(&self, held: Held, now: Nanos) {
+    pub fn leave(&self, held: Held, now: Nanos) {
         let lane = held.place.lane;
         if held.place.aside {
             self.at_gate(|keeper| keeper.gate.leave(now, held.place));

@@ -44,6 +44,20 @@ fn a_killed_wait_ends_with_1317_and_nothing_was_read_or_changed() {
 }
 
 #[test]
+fn a_crowd_of_what_turns_out_to_be_long_while_it_waits_does_not_run_all_at_once() {
+    let server = Server::start("crowd");
+    server.root("SET GLOBAL evenkeel_mode = '2'; SET GLOBAL evenkeel_long_limit = 2");
+    let crowd: Vec<_> =
+        (0..16).map(|_| server.app("SELECT BENCHMARK(1000000000, MD5(v)) FROM t WHERE id = 1")).collect();
+    // Two began unknown, and some more came in before these had proved to be long.
+    server.until("most of the crowd to wait for the long lane", || {
+        server.status("long_waiting").parse::<u32>().is_ok_and(|waiting| waiting >= 8)
+    });
+    server.clear();
+    crowd.into_iter().for_each(|client| drop(said(client)));
+}
+
+#[test]
 fn who_waits_longer_than_allowed_is_refused_with_the_code_of_the_users_choice() {
     let server = Server::start("refuse");
     let busy = server.occupied();
