@@ -7,6 +7,7 @@
 mod census;
 mod cost;
 mod meter;
+mod options;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -20,54 +21,11 @@ pub use census::{Census, WaitReason};
 pub use cost::Costs;
 use meter::Meter;
 pub use meter::{Ended, Interval, Outcome};
+pub use options::Options;
 use std::collections::BTreeSet;
 
 /// A server that uses this share of its machine's CPU time in user mode makes progress, whatever ends.
 const BUSY: f64 = 0.5;
-
-/// What the operator chose.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Most sessions that may wait in a lane; without it nobody is refused for their number.
-    pub queue_max: Option<usize>,
-    /// Longest wait; without it nobody is refused for a long one.
-    pub wait_max: Option<Nanos>,
-    /// Most transactions that may stand aside.
-    pub aside_max: usize,
-    /// No transaction is long before this, whatever the median is.
-    pub long_min: Nanos,
-    /// Most sessions of a tenant that pass the queue because they hold named locks; never more than the short lane's limit, but
-    /// for `named_min` ([`Keeper::named_max`]).
-    pub named_max: usize,
-    /// So many of them may pass however small the limit is, because they may wait for each other's locks.
-    pub named_min: usize,
-    /// Time without any end in a lane after which the liveness rule admits one more there.
-    pub liveness_min: Nanos,
-    /// Holds nothing back, and counts what it would have held back.
-    pub dry_run: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            queue_max: None,
-            wait_max: None,
-            // Idle transactions too: with fewer a pool of them would take the places.
-            aside_max: 1_000,
-            long_min: Nanos::ZERO,
-            named_max: 64,
-            named_min: 4,
-            liveness_min: Nanos::from_secs(1),
-            dry_run: false,
-        }
-    }
-}
-
-impl Options {
-    fn gate(&self) -> crate::gate::Options {
-        crate::gate::Options { queue_max: self.queue_max, aside_max: self.aside_max, watch: self.dry_run }
-    }
-}
 
 /// What a transaction that runs has of the gate. It goes back by [`Keeper::leave`].
 #[derive(Clone, Copy, Debug)]
@@ -195,6 +153,17 @@ impl Keeper {
                 Admission::Rejected(rejection)
             }
         }
+    }
+
+    /// A session has left the queue. A kind that has turned out to be long while it waited for a short place waits on for a long one.
+    pub fn admitted(&mut self, now: Nanos, caller: Caller, stand: Stand, digest: u64) -> Admission {
+        let held = Held::new(stand.lane, digest, now);
+        let turned = stand.lane == Lane::Short && self.kinds.lane(digest) == Lane::Long;
+        if !turned || self.is_of_old(caller) {
+            return Admission::Admitted(held);
+        }
+        self.leave(now, caller, held);
+        self.ask(now, caller, digest)
     }
 
     /// A session that may hold what others wait for starts a transaction: it never queues.

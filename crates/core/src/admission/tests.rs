@@ -176,6 +176,21 @@ fn the_long_lane_tells_the_controller_of_the_short_one_nothing() {
 }
 
 #[test]
+fn a_kind_that_turns_out_to_be_long_while_it_waits_waits_on_for_the_long_lane() {
+    let (mut keeper, shop) = keeper(1, Options::default());
+    let mut first = runs(&mut keeper, 0, by(1, shop), 7);
+    let Admission::Queued(stand) = keeper.ask(ms(1), by(2, shop), 7) else { panic!("there was room") };
+    keeper.move_to_long(ms(200), by(1, shop), &mut first, ms(200));
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(2), ms(199))]);
+    assert!(
+        matches!(keeper.admitted(ms(201), by(2, shop), stand, 7), Admission::Queued(stand) if stand.lane == Lane::Long)
+    );
+    assert_eq!(keeper.gate.lanes().map(|lane| (lane.running, lane.waiting)), [(0, 0), (1, 1)]);
+    keeper.leave(ms(300), by(1, shop), first);
+    assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(2), ms(99))]);
+}
+
+#[test]
 fn a_kind_that_was_long_begins_in_the_long_lane_before_the_first_of_it_has_ended() {
     let (mut keeper, shop) = keeper(2, Options::default());
     let mut first = runs(&mut keeper, 0, by(1, shop), 7);

@@ -56,7 +56,7 @@ pub enum Standing {
 }
 
 enum State {
-    /// With the digest of what wants to run.
+    /// With the digest of what wants to run; 0 where somebody has chosen its lane.
     Waiting(Stand, u64),
     Held(Held),
     Over,
@@ -135,7 +135,10 @@ impl Seat {
         self.door.reach(Some(own), &mut |keeper, now| said = Some(keeper.ask(now, caller, first)));
         match said {
             Some(Admission::Admitted(held)) => Asked::Permit(self.permit(State::Held(held))),
-            Some(Admission::Queued(stand)) => Asked::Permit(self.permit(State::Waiting(stand, first.digest))),
+            Some(Admission::Queued(stand)) => {
+                let kind = first.lane.map_or(first.digest, |_| 0);
+                Asked::Permit(self.permit(State::Waiting(stand, kind)))
+            }
             Some(Admission::Rejected(rejection)) => Asked::Rejected(rejection),
             // A door that nobody goes through.
             None => Asked::Permit(self.permit(State::Over)),
@@ -202,11 +205,24 @@ impl Permit {
         }
     }
 
-    /// The gate has let it out of the queue. False where it did not wait.
-    pub fn admitted(&mut self, now: Nanos) -> bool {
-        let State::Waiting(stand, digest) = self.state else { return false };
-        self.state = State::Held(Held::new(stand.lane, digest, now));
-        true
+    /// The gate has let it out of the queue. It may have to wait in another one, or be refused there.
+    pub fn admitted(&mut self, own: &mut Vec<Notice>) -> Option<Rejection> {
+        let State::Waiting(stand, digest) = self.state else { return None };
+        let (caller, mut said) = (self.caller, None);
+        self.door.reach(Some(own), &mut |keeper, now| {
+            said = Some(keeper.admitted(now, caller, stand, digest));
+        });
+        let mut refused = None;
+        self.state = match said {
+            Some(Admission::Admitted(held)) => State::Held(held),
+            Some(Admission::Queued(stand)) => State::Waiting(stand, digest),
+            Some(Admission::Rejected(rejection)) => {
+                refused = Some(rejection);
+                State::Over
+            }
+            None => State::Over,
+        };
+        refused
     }
 
     /// The gate has taken its place in the queue away. False where it did not wait.

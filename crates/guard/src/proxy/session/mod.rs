@@ -260,8 +260,10 @@ impl Session {
             }
             Event::Blocked(blocked) => self.client_blocked = blocked.then_some(cx.now),
             Event::Admitted => {
-                relay.admitted(cx);
-                return self.go_on(cx);
+                return match relay.admitted(cx) {
+                    Some(rejection) => self.refuse_command(rejection, cx),
+                    None => self.go_on(cx),
+                };
             }
             Event::Rejected(rejection) if relay.rejected(cx) => return self.refuse_command(rejection, cx),
             Event::Tick if relay.is_late(cx) => {

@@ -312,10 +312,19 @@ impl Relay {
     }
 
     /// The gate has admitted the session, if it waits still.
-    pub fn admitted(&mut self, cx: &Context<'_>) {
-        if self.permit.as_mut().is_some_and(|permit| permit.admitted(cx.now)) {
-            self.unpark();
+    pub fn admitted(&mut self, cx: &mut Context<'_>) -> Option<Rejection> {
+        let waits = |relay: &Self| relay.standing() == Some(Standing::Waiting);
+        if waits(self) {
+            let refused = self.permit.as_mut().and_then(|permit| permit.admitted(cx.notices));
+            if refused.is_some() {
+                self.permit = None;
+                return refused;
+            }
+            if !waits(self) {
+                self.unpark();
+            }
         }
+        None
     }
 
     /// The gate has refused what waits. False where nothing does.
