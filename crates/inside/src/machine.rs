@@ -28,12 +28,11 @@ pub fn uses_server(task: u32) -> bool {
     state.is_none_or(|state| *state != b'S')
 }
 
-/// CPU time that the server has used, and its context switches.
+/// CPU time that the server has used.
 #[derive(Clone, Copy, Debug)]
 pub struct Cpu {
     user_s: f64,
     system_s: f64,
-    switches: f64,
 }
 
 impl Cpu {
@@ -45,11 +44,7 @@ impl Cpu {
             used
         };
         let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-        Self {
-            user_s: seconds(used.ru_utime),
-            system_s: seconds(used.ru_stime),
-            switches: (used.ru_nvcsw + used.ru_nivcsw) as f64,
-        }
+        Self { user_s: seconds(used.ru_utime), system_s: seconds(used.ru_stime) }
     }
 
     /// Signals since the last call, so long ago.
@@ -60,7 +55,6 @@ impl Cpu {
         let per_commit = |amount: f64| (completions > 0).then(|| amount / completions as f64);
         Signals {
             cpu_per_commit: per_commit(user + system),
-            switches_per_commit: per_commit(self.switches - before.switches),
             user_cpu_share: (seconds > 0.0).then(|| (user / seconds / cpus as f64).clamp(0.0, 1.0)),
             ..Signals::default()
         }

@@ -136,8 +136,7 @@ fn general(installed: &Installed, thd: Thd, event: &General) {
                     bytes(event.database.text, event.database.length),
                 )
             };
-            let statement =
-                Statement { thread: event.thread, user: user(account), database: Some(database), text };
+            let statement = Statement { thread: event.thread, user: user(account), database, text };
             installed.sessions.begins(thd, &statement);
         }
         abi::GENERAL_STATUS => {
@@ -172,7 +171,7 @@ extern "C" fn mysql_notify(thd: *mut c_void, class: c_uint, event: *const c_void
             let user = user.as_bytes();
             installed
                 .sessions
-                .begins(Thd(thd), &Statement { thread: event.thread, user, database: None, text })
+                .begins(Thd(thd), &Statement { thread: event.thread, user, database: &[], text })
         }
         _ => true,
     });

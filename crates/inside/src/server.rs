@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_longlong, c_uint, c_ulong, c_void};
 use std::mem::transmute_copy;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 /// A session of the server. It is valid while the server calls the plugin for it, and while it waits in such a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,6 @@ pub struct Server {
     /// By which MySQL knows this plugin.
     plugin: Thd,
     sql: Option<Sql>,
-    attributes: Option<Attributes>,
 }
 
 /// MariaDB's way for a plugin to say SQL, from a thread that is no session's.
@@ -61,14 +60,6 @@ struct Sql {
 /// A connection to the server itself, with all rights. It is for one thread.
 pub struct Connection(Sql, *mut c_void);
 
-/// MySQL's way to ask for what it knows of a session, which it answers by a string of its own.
-#[derive(Clone, Copy, Debug)]
-struct Attributes {
-    get: unsafe extern "C" fn(*mut c_void, *const c_char, *mut *mut c_void) -> c_int,
-    text: unsafe extern "C" fn(*mut c_void, *mut *const c_char, *mut usize, *mut *mut c_void) -> c_int,
-    destroy: unsafe extern "C" fn(*mut c_void),
-}
-
 impl Sql {
     fn find() -> Option<Self> {
         Some(Self {
@@ -78,16 +69,6 @@ impl Sql {
             connect: find(c"mysql_real_connect_local")?,
             query: find(c"server_mysql_real_query")?,
             close: find(c"server_mysql_close")?,
-        })
-    }
-}
-
-impl Attributes {
-    fn find() -> Option<Self> {
-        Some(Self {
-            get: find(c"_ZN24mysql_thd_attributes_imp3getEP3THDPKcPv")?,
-            text: find(c"_ZN16mysql_string_imp8get_dataEP15my_h_string_impPPKcPmPP18CHARSET_INFO_h_imp")?,
-            destroy: find(c"_ZN16mysql_string_imp7destroyEP15my_h_string_imp")?,
         })
     }
 }
@@ -136,7 +117,6 @@ impl Server {
             log_of_plugin: find(c"_Z21my_plugin_log_messagePPv16plugin_log_levelPKcz"),
             plugin: Thd(plugin),
             sql: Sql::find(),
-            attributes: Attributes::find(),
         })
     }
 
@@ -173,6 +153,11 @@ impl Server {
     /// Whether the server says what a session locks beside rows.
     pub fn tells_locks(&self) -> bool {
         self.locks_context.is_some() && self.has_explicit_locks.is_some()
+    }
+
+    /// Whether a statement comes with the session's default database: not in MySQL.
+    pub fn shows_databases(&self) -> bool {
+        self.ends_killed()
     }
 
     /// Whether it holds locks beside those of its transaction: LOCK TABLES, named locks, HANDLER, global ones. `None` where the
@@ -241,27 +226,6 @@ impl Server {
             }
             let connection = Connection(sql, (sql.init)(null_mut()));
             (!connection.1.is_null() && !(sql.connect)(connection.1).is_null()).then_some(connection)
-        }
-    }
-
-    /// The session's default database, in MySQL. Only by the session's own thread.
-    pub fn database(&self, thd: Thd) -> Vec<u8> {
-        let Some(Attributes { get, text, destroy }) = self.attributes else { return Vec::new() };
-        let (mut string, mut bytes, mut length, mut charset) = (null_mut(), null(), 0, null_mut());
-        // SAFETY: the string is the caller's once it is there, and its bytes live as long as it does.
-        unsafe {
-            if get(thd.0, c"schema".as_ptr(), &raw mut string) != 0 || string.is_null() {
-                return Vec::new();
-            }
-            let failed = text(string, &raw mut bytes, &raw mut length, &raw mut charset) != 0;
-            let kept = !failed && !bytes.is_null();
-            let database = if kept {
-                std::slice::from_raw_parts(bytes.cast::<u8>(), length).to_vec()
-            } else {
-                Vec::new()
-            };
-            destroy(string);
-            database
         }
     }
 }

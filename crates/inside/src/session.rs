@@ -117,7 +117,6 @@ impl Session {
 pub struct Own {
     policy: Policy,
     pub tenant: TenantId,
-    pub administrator: bool,
     /// The version of the operator's lists that it knows, and the rules among them.
     pub lists: u64,
     pub rules: Arc<Rules>,
@@ -178,7 +177,6 @@ impl Own {
         let mut own = Self {
             policy: Policy::new(status::AUTOCOMMIT, administrator),
             tenant,
-            administrator,
             lists: 0,
             rules: Arc::default(),
             running: None,
@@ -195,8 +193,11 @@ impl Own {
         own
     }
 
+    pub fn is_administrator(&self) -> bool {
+        self.policy.is_administrator()
+    }
+
     pub fn set_administrator(&mut self, administrator: bool) {
-        self.administrator = administrator;
         self.policy.set_administrator(administrator);
     }
 
@@ -278,7 +279,7 @@ impl Own {
         let status = self.status(server, thd);
         let open = status & status::IN_TRANSACTION != 0;
         if self.policy.hold().transaction != open {
-            self.policy = Policy::new(status, self.administrator);
+            self.policy = Policy::new(status, self.policy.is_administrator());
         }
         self.see_locks(server, thd);
         After { open, ..After::default() }
@@ -288,7 +289,7 @@ impl Own {
     pub fn met(&mut self, server: &Server, thd: Thd) {
         self.touched |= !server.commits_by_itself(thd);
         if self.touched && !self.policy.hold().transaction {
-            self.policy = Policy::new(self.status(server, thd), self.administrator);
+            self.policy = Policy::new(self.status(server, thd), self.policy.is_administrator());
         }
         self.see_locks(server, thd);
     }
@@ -300,7 +301,7 @@ impl Own {
         match server.holds_locks(thd) {
             Some(true) if !any => self.policy.holds_more(),
             Some(false) if any && !solid => {
-                self.policy = Policy::new(self.status(server, thd), self.administrator);
+                self.policy = Policy::new(self.status(server, thd), self.policy.is_administrator());
             }
             _ => {}
         }

@@ -55,8 +55,8 @@ pub struct Sessions {
 pub struct Statement<'a> {
     pub thread: u64,
     pub user: &'a [u8],
-    /// The default database; `None` where the server has to be asked.
-    pub database: Option<&'a [u8]>,
+    /// The default database, where the server says it.
+    pub database: &'a [u8],
     pub text: &'a [u8],
 }
 
@@ -245,7 +245,7 @@ impl Sessions {
             own.set_administrator(self.options.is_administrator(&name));
             own.met(&self.server, session.thd);
         }
-        own.uninstalls = own.administrator && uninstalls(statement.text);
+        own.uninstalls = own.is_administrator() && uninstalls(statement.text);
         if own.uninstalls {
             self.options.open_until(self.now() + Nanos::from_secs(60));
             self.open();
@@ -254,10 +254,7 @@ impl Sessions {
         if entry.passage == Passage::Bypass {
             return entry;
         }
-        let asked = statement.database.is_none() && own.rules.name_databases();
-        let asked = if asked { self.server.database(session.thd) } else { Vec::new() };
-        let database = statement.database.unwrap_or(&asked);
-        let ruled = || own.rules.lane(statement.user, database, entry.digest);
+        let ruled = || own.rules.lane(statement.user, statement.database, entry.digest);
         Entry { chosen: lane_of_comment(statement.text).or_else(ruled), ..entry }
     }
 

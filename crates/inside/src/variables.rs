@@ -13,7 +13,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{addr_of_mut, null};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const FAILED: &str = "failed: everything passes; uninstall it, and see the server's error log";
+const FAILED: &str = "failed, not limiting: see the server's error log, then uninstall the plugin";
 
 /// Values of variables, which the server sets from its options before the plugin begins, and after that by the functions here.
 static mut MODE: *const c_char = null();
@@ -36,7 +36,7 @@ pub fn read(options: &Options, server: &Server) -> Result<(), String> {
     unsafe {
         let text = |value, otherwise: &str| of(value).unwrap_or_else(|| otherwise.to_owned());
         options.set_mode(mode(&text(MODE, "watch"))?);
-        options.set_rules(rules(&text(LANES, ""))?);
+        options.set_rules(rules(&text(LANES, ""), server)?);
         options.kills.store(kills(&text(RUNAWAY, "warn"), server)?, Relaxed);
         options.runaway_ms.store(RUNAWAY_MS, Relaxed);
         if let Some(names) = of(ADMINISTRATORS) {
@@ -56,8 +56,14 @@ fn mode(text: &str) -> Result<Mode, String> {
     Mode::parse(text).ok_or_else(wrong)
 }
 
-fn rules(text: &str) -> Result<Rules, String> {
-    text.parse().map_err(|error| format!("evenkeel_lanes: {error}"))
+fn rules(text: &str, server: &Server) -> Result<Rules, String> {
+    let rules: Rules = text.parse().map_err(|error| format!("evenkeel_lanes: {error}"))?;
+    if rules.name_databases() && !server.shows_databases() {
+        return Err(
+            "evenkeel_lanes: MySQL does not tell plugins the default database; use user= or digest=".into()
+        );
+    }
+    Ok(rules)
 }
 
 /// Whether runaways are killed.
@@ -69,7 +75,7 @@ fn kills(text: &str, server: &Server) -> Result<bool, String> {
             "evenkeel_runaway: this server gives plugins no way to end a statement; use max_execution_time"
                 .into(),
         ),
-        _ => Err(format!("evenkeel_runaway is \"{text}\", and must be warn or kill")),
+        _ => Err(format!("evenkeel_runaway: \"{text}\" is neither warn nor kill")),
     }
 }
 
@@ -123,7 +129,7 @@ extern "C" fn check_names(_: *mut c_void, _: *mut c_void, save: *mut c_void, val
 }
 
 extern "C" fn check_lanes(_: *mut c_void, _: *mut c_void, save: *mut c_void, value: *mut Value) -> c_int {
-    unsafe { given(value, save, |text, _| rules(text)) }
+    unsafe { given(value, save, rules) }
 }
 
 extern "C" fn check_runaway(_: *mut c_void, _: *mut c_void, save: *mut c_void, value: *mut Value) -> c_int {
@@ -214,7 +220,7 @@ static MAX_WAIT_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
 });
 static ASIDE_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
     name: c"aside_max".as_ptr(),
-    comment: c"how many transactions that wait for a lock or are idle may be left out of the limits".as_ptr(),
+    comment: c"how many statements that wait for a lock or sleep may be left out of the limits".as_ptr(),
     value: addr_of_mut!(ASIDE_MAX),
     default: 64,
     most: 100_000,
@@ -232,14 +238,14 @@ static REFUSAL_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
 
 static LONG_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
     name: c"long_limit".as_ptr(),
-    comment: c"most long transactions that run at a time; 0: the gate finds it".as_ptr(),
+    comment: c"the highest number of long transactions at a time; 0: found by the plugin".as_ptr(),
     value: addr_of_mut!(LONG_LIMIT),
     most: 100_000,
     ..NUMBER
 });
 static RUNAWAY_MS_VARIABLE: Shared<NumberVariable> = Shared::new(NumberVariable {
     name: c"runaway_ms".as_ptr(),
-    comment: c"a statement that runs for longer is a runaway, in milliseconds; 0: none is".as_ptr(),
+    comment: c"a statement that runs for more milliseconds than this is a runaway; 0: never".as_ptr(),
     value: addr_of_mut!(RUNAWAY_MS),
     ..NUMBER
 });

@@ -339,11 +339,11 @@ impl Watcher {
         put(
             &shown.state,
             &match (self.mode, self.sessions.pooled.load(Relaxed), self.open) {
-                (_, true, _) => "passes everything: thread_handling is a pool of threads",
+                (_, true, _) => "not limiting: thread_handling is pool-of-threads",
                 (Mode::Off, ..) => "off",
-                (Mode::Watch, ..) => "watches, and holds nothing back",
-                (_, _, true) => "passes everything: it is being uninstalled",
-                (_, _, false) => "limits",
+                (Mode::Watch, ..) => "only watching, nothing is held back",
+                (_, _, true) => "not limiting: the plugin is being uninstalled",
+                (_, _, false) => "limiting",
             },
         );
     }

@@ -73,7 +73,7 @@ pub enum Fault {
     Limit,
 }
 
-pub const SENSORS: usize = 11;
+pub const SENSORS: usize = 10;
 
 /// A sensor for each signal, which has its name.
 macro_rules! sensors {
@@ -107,7 +107,6 @@ sensors! {
     CyclesPerCommit = cycles_per_commit,
     DtlbMisses = dtlb_misses,
     CacheMisses = cache_misses,
-    SwitchesPerCommit = switches_per_commit,
     LockWaitShare = lock_wait_share,
     DeadlocksPerCommit = deadlocks_per_commit,
     MemoryPressure = memory_pressure,

@@ -193,8 +193,6 @@ pub struct Signals {
     pub dtlb_misses: Option<f64>,
     /// Data-cache misses per commit.
     pub cache_misses: Option<f64>,
-    /// Context switches per commit.
-    pub switches_per_commit: Option<f64>,
     /// Share of the transactions' time in flight spent waiting for row locks, 0 to 1.
     pub lock_wait_share: Option<f64>,
     pub deadlocks_per_commit: Option<f64>,

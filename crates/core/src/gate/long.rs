@@ -50,11 +50,13 @@ impl fmt::Display for LongReason {
             Self::New => f.write_str("no other limit was compared yet"),
             Self::Fixed => f.write_str("it is fixed"),
             Self::Comparing(to) => write!(f, "it is being compared with {to}"),
-            Self::NoShortWork(to) => write!(f, "{to} was compared without any short work"),
+            Self::NoShortWork(to) => write!(f, "{to} was tried, but no short transactions ran to compare"),
             Self::Cost { share, in_use: true, .. } => {
                 write!(f, "it costs short work {:.0} %", 100.0 * share.max(0.0))
             }
-            Self::Cost { higher, share, .. } => write!(f, "{higher} cost short work {:.0} %", 100.0 * share),
+            Self::Cost { higher, share, .. } => {
+                write!(f, "with {higher}, short transactions lose {:.0} %", 100.0 * share)
+            }
         }
     }
 }
@@ -219,7 +221,10 @@ mod tests {
         while long.reason() == LongReason::Comparing(2) {
             limit = long.update(&full(if limit == 2 { 0.88 } else { 1.0 }));
         }
-        assert_eq!((limit, long.reason().to_string()), (1, "2 cost short work 12 %".to_owned()));
+        assert_eq!(
+            (limit, long.reason().to_string()),
+            (1, "with 2, short transactions lose 12 %".to_owned())
+        );
         long.update(&LongSample { full: false, ..full(1.0) });
         assert_eq!(long.reason().to_string(), "nothing waits");
     }

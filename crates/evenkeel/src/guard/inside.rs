@@ -136,7 +136,7 @@ impl History {
             format!("mean wait   {:>8}", self.mean_wait.map_or("-".into(), seconds)),
             rate("would wait", &self.would_wait),
             format!(
-                "aside       {:>8}  wait for a lock or their client, without a place",
+                "aside       {:>8}  waiting for a lock or an idle client; not counted in the limits",
                 status.text("aside")
             ),
             oldest(status),
@@ -178,7 +178,7 @@ mod tests {
 
     fn status(at_s: f64, completed: u64, waits: u64) -> Status {
         let rows = [
-            ("Evenkeel_state", "limits".to_owned()),
+            ("Evenkeel_state", "limiting".to_owned()),
             ("Evenkeel_completed", completed.to_string()),
             ("Evenkeel_waits", waits.to_string()),
             ("Evenkeel_waited_ms", (waits * 4).to_string()),

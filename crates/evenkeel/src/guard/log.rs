@@ -255,7 +255,7 @@ mod tests {
             "event=lanes limit=4 ",
             "why=\"limit 4, because it is fixed\"",
             "long_running=1",
-            "long_why=\"limit 2, because 3 cost short work 12 %\"",
+            "long_why=\"limit 2, because with 3, short transactions lose 12 %\"",
         ] {
             assert!(told.contains(part), "{part} is missing in {told}");
         }

@@ -55,7 +55,7 @@ metrics! { METRICS: |s: Snapshot|
     counter "moved_total" "Transactions that moved to the long lane while they ran." => s.census.moved_total;
     gauge "aside" "Transactions that are idle, asleep or not read, without a place." => s.census.aside;
     gauge "aside_max" "Most that may stand aside." => s.census.aside_max;
-    counter "aside_refused_total" "Times this bound kept one in its place." => s.census.aside_refused;
+    counter "aside_refused_total" "Times aside_max was reached." => s.census.aside_refused;
     counter "unqueued_total" "Admitted without queueing, as they may hold locks." => s.census.unqueued_total;
     counter "liveness_total" "Admitted by the liveness rule." => s.census.liveness_total;
     gauge "dry_run" "1 where nothing is held back." => s.dry_run;
@@ -101,9 +101,9 @@ metrics! { CONNECTIONS: |s: Stats|
     counter "backend_full_total" "Logins refused by the server with error 1040." => s.backend_full.get();
     counter "commands_total" "Commands that were sent on." => s.commands.get();
     counter "resets_total" "Sessions reset for clients that left." => s.resets.get();
-    counter "kept_awake_total" "Signs of life to the server for sessions in the queue." => s.kept_awake.get();
+    counter "kept_awake_total" "Keep-alive commands to the server for queued sessions." => s.kept_awake.get();
     counter "login_timeouts_total" "Clients too slow with their login." => s.login_timeouts.get();
-    counter "clients_refused_total" "Clients beyond the most at a time." => s.clients_refused.get();
+    counter "clients_refused_total" "Clients refused because clients_max was reached." => s.clients_refused.get();
     counter "failovers_total" "Times when another server answered at the address." => s.failovers.get();
     counter "panics_total" "Sessions ended by a defect of the guard." => s.panics.get();
 }

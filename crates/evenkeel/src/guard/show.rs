@@ -172,7 +172,7 @@ pub struct Status {
     pub moved: u64,
     pub aside: usize,
     pub aside_max: usize,
-    /// Times this bound kept one in its place.
+    /// Times aside_max was reached.
     pub aside_refused: u64,
     pub unqueued: u64,
     pub liveness: u64,

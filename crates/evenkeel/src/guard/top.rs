@@ -52,7 +52,7 @@ impl History {
         vec![
             format!("evenkeel guard, up {}, controller {}{mode}", up(status.at_s), status.controller),
             match &status.trouble {
-                Some(trouble) => format!("NOT WELL: {trouble}"),
+                Some(trouble) => format!("PROBLEM: {trouble}"),
                 None => format!("{}{}", if status.held { "KEPT: " } else { "" }, status.decision),
             },
             String::new(),
@@ -148,7 +148,7 @@ mod tests {
             "limit 4, because it is fixed",
             "short lane         4  of 4, 1 wait",
             "long lane          1  of 2, 0 wait; long from 200.0 ms on",
-            "            limit 2, because 3 cost short work 12 %",
+            "            limit 2, because with 3, short transactions lose 12 %",
             "aside              1  of 1000 at most, refused 0 times",
             "so far             1  moved to the long lane, 0 unqueued, 0 by liveness",
             "200/s",
@@ -167,7 +167,7 @@ mod tests {
         history.push(Status { trouble: Some("the server does not answer".into()), ..status(1.0, 1) });
         let drawn = history.draw(FRAME);
         assert!(
-            drawn.contains("NOT WELL: the server does not answer") && !drawn.contains("because it is fixed")
+            drawn.contains("PROBLEM: the server does not answer") && !drawn.contains("because it is fixed")
         );
     }
 

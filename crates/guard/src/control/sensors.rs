@@ -9,13 +9,8 @@ use evenkeel_sense::counters::{Counters, CountersReading, CountersUse};
 use evenkeel_sense::cpu::{CpuReading, CpuUse};
 use evenkeel_sense::memory::MemoryBounds;
 use evenkeel_sense::pressure::Stalled;
-use evenkeel_sense::waits::SwitchesReading;
 use evenkeel_sense::{Cgroup, CpuOf, memory, pressure};
 
-/// Reading context switches takes one file for each thread. It may take one part in so many of the time.
-const SWITCHES_SHARE: u64 = 200;
-/// Context switches are read no more often than this.
-const SWITCHES_EVERY: Nanos = Nanos::from_secs(1);
 /// The server's process is looked for this often while it is not found.
 const SEARCH_EVERY: Nanos = Nanos::from_secs(1);
 
@@ -45,10 +40,6 @@ struct Server {
     group: Option<Cgroup>,
     memory: MemoryBounds,
     last: Reading,
-    switches: Option<(Nanos, SwitchesReading)>,
-    switches_due: Nanos,
-    completions: u64,
-    switches_per_commit: Option<f64>,
 }
 
 #[derive(Debug, Default)]
@@ -112,10 +103,6 @@ impl Server {
             group: Cgroup::of_process(pid),
             memory: MemoryBounds::of_process(pid),
             last: Reading::default(),
-            switches: None,
-            switches_due: Nanos::ZERO,
-            completions: 0,
-            switches_per_commit: None,
         }
     }
 
@@ -131,11 +118,6 @@ impl Server {
         let alive = reading.cpu.is_some();
         let before = std::mem::replace(&mut self.last, reading);
         self.relate(&before, interval.completions, signals);
-        self.completions += interval.completions;
-        if now >= self.switches_due {
-            self.read_switches(now);
-        }
-        signals.switches_per_commit = self.switches_per_commit;
         signals.memory_used = memory::resident(self.pid).map(|bytes| bytes as f64);
         signals.memory_free = self.memory.free().map(|bytes| bytes as f64);
         alive
@@ -158,21 +140,6 @@ impl Server {
         }
         let pressure = pressure::between(&before.pressure, &self.last.pressure, duration);
         signals.memory_pressure = pressure.get("memory_full").map(|percent| percent / 100.0);
-    }
-
-    fn read_switches(&mut self, now: Nanos) {
-        let clock = evenkeel_os::clock::Clock::start();
-        let reading = SwitchesReading::read(self.pid);
-        let cost = clock.now();
-        self.switches_due = now + SWITCHES_EVERY.max(Nanos(cost.0.saturating_mul(SWITCHES_SHARE)));
-        let before = std::mem::replace(&mut self.switches, reading.map(|reading| (now, reading)));
-        self.switches_per_commit = match (&before, &self.switches) {
-            (Some((_, then)), Some((_, now))) if self.completions > 0 => {
-                Some(now.since(then) as f64 / self.completions as f64)
-            }
-            _ => None,
-        };
-        self.completions = 0;
     }
 }
 

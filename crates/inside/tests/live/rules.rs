@@ -46,6 +46,7 @@ pub fn lanes(server: &Server) {
     server.clear();
     let digest = digest(server, &sleeps("1"));
     let busy = server.occupied();
+    let names_databases = server.root("SELECT VERSION()").contains("MariaDB");
     for (rules, sql, long) in [
         ("", READ, false),
         ("user=app long", READ, true),
@@ -55,6 +56,11 @@ pub fn lanes(server: &Server) {
         ("user=app long", "/* evenkeel: lane=short */ SELECT v FROM t WHERE id = 1", false),
         ("user=app short", "/* evenkeel: lane=long */ SELECT v FROM t WHERE id = 1", true),
     ] {
+        if rules.contains("database=") && !names_databases {
+            let error = server.refused(&format!("SET GLOBAL evenkeel_lanes = '{rules}'"));
+            assert!(error.contains("MySQL does not tell plugins the default database"), "{error}");
+            continue;
+        }
         assert_eq!(waits(server, rules, sql), long, "{rules}: {sql}");
     }
     assert!(waits(server, &format!("digest={digest} long"), &sleeps("0")));

@@ -109,7 +109,7 @@ impl Server {
             "INSTALL SONAME 'evenkeel_guard'"
         });
         self.root("SET GLOBAL evenkeel_long_limit = 1; SET GLOBAL evenkeel_mode = 'auto'");
-        self.until("the limit", || self.status("long_limit") == "1" && self.status("state") == "limits");
+        self.until("the limit", || self.status("long_limit") == "1" && self.status("state") == "limiting");
     }
 
     pub fn uninstall(&self) {

@@ -20,7 +20,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The plugin does what the proxy does, without one: transactions wait in their own sessions at the server. It starts in \
-mode watch, which holds nothing back; SET GLOBAL evenkeel_mode changes it at any time.
+mode watch, in which nothing is held back; SET GLOBAL evenkeel_mode changes it at any time.
 
 Its file, evenkeel_guard.so, has to be in the server's plugin folder: by the Debian package evenkeel-guard-plugin, by \
 hand, or by --file for a server on this machine. It is in target/plugin after `make plugin`.
@@ -47,7 +47,7 @@ pub struct InstallArgs {
     /// Put this file into the plugin folder first; the server runs on this machine
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
-    /// Remove the plugin; whoever waits goes on
+    /// Remove the plugin; waiting statements continue
     #[arg(long, conflicts_with_all = ["mode", "file", "untried"])]
     uninstall: bool,
     /// Install it also in a version that it was not tried in
@@ -232,8 +232,11 @@ fn copy(file: &Path, folder: &Path) -> String {
 fn put(control: &mut Control, file: &Path, folder: &Path) -> Result<()> {
     let by_hand = format!("on the server's host, as root: {}", copy(file, folder));
     let Some(local) = Local::of(control) else {
-        return Err(anyhow!("the server at {} is not seen on this machine", control.target().address))
-            .hint(by_hand);
+        return Err(anyhow!(
+            "the server at {} does not run on this machine, or its process cannot be seen",
+            control.target().address
+        ))
+        .hint(by_hand);
     };
     let root = PathBuf::from(format!("/proc/{}/root", local.pid));
     let is_elsewhere = local.data_dir.starts_with(&root);
@@ -267,7 +270,7 @@ impl Told {
             let is = match self.plugin {
                 "leaves" => {
                     return format!(
-                        "the guard leaves {place} once the statements end that run there now; SHOW PLUGINS tells\n"
+                        "the plugin leaves {place} when the statements that run now have ended; check with SHOW PLUGINS\n"
                     );
                 }
                 "uninstalled" => "is uninstalled from",
@@ -278,7 +281,7 @@ impl Told {
         let value = |name: &str| self.status.get(name).map_or("", String::as_str);
         let is = if self.plugin == "installed" { "is installed" } else { "was installed already" };
         let old = match self.restart_needed {
-            true => "The server still runs the former file: restart it to take the new one.\n",
+            true => "The server still runs the old file: restart it to take the new one.\n",
             false => "",
         };
         let next = match mode.as_str() {

@@ -96,7 +96,7 @@ fn the_guard_is_installed_inside_a_server_watched_made_to_limit_and_removed() {
     assert_eq!(code, Some(0), "{shown}");
     contains(
         &shown,
-        &["watches, and holds nothing back", "\nshort ", "\nlong ", "\ncompleted ", "\nmean wait "],
+        &["only watching, nothing is held back", "\nshort ", "\nlong ", "\ncompleted ", "\nmean wait "],
     );
 
     eventually("what was inserted", || {
