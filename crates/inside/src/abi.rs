@@ -122,6 +122,8 @@ pub struct MysqlGeneral {
     pub error: c_int,
     pub thread: c_ulong,
     pub user: Text,
+    pub command: Text,
+    pub query: Text,
 }
 
 /// MySQL's event of class QUERY.

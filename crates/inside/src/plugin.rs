@@ -126,21 +126,22 @@ extern "C" fn maria_notify(thd: *mut c_void, class: c_uint, event: *const c_void
 }
 
 fn general(installed: &Installed, thd: Thd, event: &General) {
+    // SAFETY: the server says how long its texts are, and keeps them during the call.
+    let (account, text, database) = unsafe {
+        (
+            bytes(event.user, event.user_length as usize),
+            bytes(event.query, event.query_length as usize),
+            bytes(event.database.text, event.database.length),
+        )
+    };
     match event.subclass {
         abi::GENERAL_LOG => {
-            // SAFETY: the server says how long its texts are, and keeps them during the call.
-            let (account, text, database) = unsafe {
-                (
-                    bytes(event.user, event.user_length as usize),
-                    bytes(event.query, event.query_length as usize),
-                    bytes(event.database.text, event.database.length),
-                )
-            };
             let statement = Statement { thread: event.thread, user: user(account), database, text };
             installed.sessions.begins(thd, &statement);
         }
         abi::GENERAL_STATUS => {
-            installed.sessions.ends(thd, event.thread, event.error.try_into().unwrap_or(u16::MAX));
+            let error = event.error.try_into().unwrap_or(u16::MAX);
+            installed.sessions.ends(thd, event.thread, (error, text));
         }
         _ => {}
     }
@@ -153,9 +154,13 @@ extern "C" fn mysql_notify(thd: *mut c_void, class: c_uint, event: *const c_void
             let event = unsafe { &*event.cast::<MysqlGeneral>() };
             // SAFETY: the server keeps its texts during the call.
             let user = user(unsafe { bytes(event.user.text, event.user.length) });
+            let text = unsafe { bytes(event.query.text, event.query.length) };
             installed.sessions.meet(Thd(thd), event.thread, user);
             if event.subclass == abi::MYSQL_GENERAL_STATUS {
-                installed.sessions.ends(Thd(thd), event.thread, event.error.try_into().unwrap_or(u16::MAX));
+                let error = event.error.try_into().unwrap_or(u16::MAX);
+                installed.sessions.ends(Thd(thd), event.thread, (error, text));
+            } else {
+                installed.sessions.begins_inner(event.thread, text);
             }
             true
         }

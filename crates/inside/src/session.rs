@@ -122,6 +122,8 @@ pub struct Own {
     pub rules: Arc<Rules>,
     /// The command at hand; what comes meanwhile belongs to it.
     running: Option<Running>,
+    /// Where texts lie of statements that routines and triggers of the command at hand have begun, and not ended.
+    inner: Vec<usize>,
     /// The command at hand is one that goes on with its transaction, and was not read.
     goes_on: bool,
     results: u32,
@@ -169,6 +171,8 @@ struct Running {
 
 /// Bytes of a statement that are read: the head says what it does.
 const HEAD: usize = 16_384;
+/// Deeper than MariaDB and MySQL let routines call each other by default.
+const INNER_MAX: usize = 64;
 const COM_QUERY: u8 = 3;
 const DEADLOCK: u16 = 1213;
 
@@ -180,6 +184,7 @@ impl Own {
             lists: 0,
             rules: Arc::default(),
             running: None,
+            inner: Vec::new(),
             goes_on: false,
             results: 0,
             touched: false,
@@ -199,6 +204,22 @@ impl Own {
 
     pub fn set_administrator(&mut self, administrator: bool) {
         self.policy.set_administrator(administrator);
+    }
+
+    /// A statement of a routine or a trigger begins.
+    pub fn begins_inner(&mut self, text: *const u8) {
+        if self.inner.len() == INNER_MAX {
+            self.inner.remove(0);
+        }
+        self.inner.push(text as usize);
+    }
+
+    /// Whether it was such a statement that has ended. Servers say so of each, with its text where it lay before; a statement that is
+    /// none ends the command at hand, with all that its routines have begun.
+    pub fn ends_inner(&mut self, text: *const u8) -> bool {
+        let at = self.inner.iter().rposition(|inner| *inner == text as usize);
+        self.inner.truncate(at.unwrap_or(0));
+        at.is_some()
     }
 
     /// Whether a command is at hand: what comes now is a statement of a routine. Where a text has fewer statements than it seems to, the
@@ -288,8 +309,9 @@ impl Own {
     /// The session is seen for the first time, or the gate was off meanwhile: without autocommit a transaction may be open.
     pub fn met(&mut self, server: &Server, thd: Thd) {
         self.touched |= !server.commits_by_itself(thd);
-        if self.touched && !self.policy.hold().transaction {
-            self.policy = Policy::new(self.status(server, thd), self.policy.is_administrator());
+        let status = self.status(server, thd);
+        if status & status::IN_TRANSACTION != 0 && !self.policy.hold().transaction {
+            self.policy = Policy::new(status, self.policy.is_administrator());
         }
         self.see_locks(server, thd);
     }

@@ -140,7 +140,7 @@ impl Sessions {
         let session = self.session(thd, statement.thread, statement.user);
         let mut own = lock(&session.own);
         if own.is_running() {
-            // A statement of a routine.
+            own.begins_inner(statement.text.as_ptr());
             return true;
         }
         if self.is_next(&session, &mut own, statement.text) {
@@ -266,14 +266,26 @@ impl Sessions {
         lock(self.shard(session.thread)).placed.push(Arc::clone(session));
     }
 
+    /// Text goes to MySQL's log: while a command is at hand, that of a routine's statement.
+    pub fn begins_inner(&self, thread: u64, text: &[u8]) {
+        let Some(session) = self.known(thread) else { return };
+        let mut own = lock(&session.own);
+        if own.is_running() {
+            own.begins_inner(text.as_ptr());
+        }
+    }
+
     /// A command, or one of several statements in it, has ended with this error.
-    pub fn ends(&self, thd: Thd, thread: u64, error: u16) {
+    pub fn ends(&self, thd: Thd, thread: u64, (error, text): (u16, &[u8])) {
         if self.options.mode() == Mode::Off && self.is_empty() {
             return;
         }
         let Some(session) = self.known(thread) else { return };
         let now = self.now();
         let mut own = lock(&session.own);
+        if own.ends_inner(text.as_ptr()) {
+            return;
+        }
         let (lasted, at_server) = session.lasts(now);
         if own.went_on(&self.server, thd, error) {
             own.busy += lasted;

@@ -119,17 +119,20 @@ fn locks_that_a_routine_took_count_and_so_do_those_from_before() {
     let server = Server::start("routine");
     server.root("CREATE PROCEDURE d.p() DO GET_LOCK('a', 1)");
     goes_on(&server, &["CALL p()"], "SELECT MAX(v) FROM t", "SELECT RELEASE_LOCK('a')");
-    let mut holder = Holder::new(&server);
-    server.root("SET GLOBAL evenkeel_mode = 'off'");
-    holder.say("SET autocommit = 0");
-    holder.say("UPDATE t SET v = 9 WHERE id = 2");
-    server.root("SET GLOBAL evenkeel_mode = 'auto'");
-    let busy = server.occupied();
-    holder.say(&format!("{LONG}UPDATE t SET v = 9 WHERE id = 3"));
-    holder.say("ROLLBACK");
-    holder.end();
-    server.clear();
-    said(busy);
+    for begin in ["SET autocommit = 0", "BEGIN"] {
+        let mut holder = Holder::new(&server);
+        holder.say("SELECT MAX(v) FROM t");
+        server.root("SET GLOBAL evenkeel_mode = 'off'");
+        holder.say(begin);
+        holder.say("UPDATE t SET v = 9 WHERE id = 2");
+        server.root("SET GLOBAL evenkeel_mode = 'auto'");
+        let busy = server.occupied();
+        holder.say(&format!("{LONG}UPDATE t SET v = 9 WHERE id = 3"));
+        holder.say("ROLLBACK");
+        holder.end();
+        server.clear();
+        said(busy);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::rules::{lanes, runaways};
 use crate::server::{LONG, Server, said};
+use crate::waits::triggers;
 
 fn in_other(name: &str) -> Option<Server> {
     let server = Server::elsewhere(name);
@@ -16,6 +17,7 @@ mod left_out;
 
 /// Who waits is killed or refused, goes on where the plugin leaves, and an open transaction does not wait.
 fn works(server: &Server) {
+    triggers(server);
     lanes(server);
     runaways(server);
     let busy = server.occupied();

@@ -107,6 +107,32 @@ fn statements_of_routines_triggers_and_events_do_not_wait() {
     said(busy);
 }
 
+/// One statement is counted, though its trigger has as many as rows, and none of these waits while it holds rows.
+pub fn triggers(server: &Server) {
+    server.clear();
+    server.root(
+        "CREATE TABLE d.log (a INT); CREATE TRIGGER d.l AFTER UPDATE ON d.t FOR EACH ROW INSERT INTO d.log VALUES (NEW.v); \
+         CREATE PROCEDURE d.once() UPDATE d.t SET v = v + 1",
+    );
+    let statements = ["UPDATE t SET v = v + 1", "CALL once()", "EXECUTE IMMEDIATE 'UPDATE t SET v = v + 1'"];
+    let known = if server.root("SELECT VERSION()").contains("MariaDB") { 3 } else { 2 };
+    for sql in &statements[..known] {
+        server.root("TRUNCATE d.log");
+        let count = || server.status("completed").parse::<u64>().expect("a number");
+        let before = count();
+        assert_eq!(said(server.app(sql)).1, "");
+        server.until("it to be counted", || count() > before);
+        crate::server::pause(200);
+        assert_eq!((count() - before, server.root("SELECT COUNT(*) FROM d.log").as_str()), (1, "3"), "{sql}");
+    }
+    server.root("DROP TRIGGER d.l; DROP PROCEDURE d.once; DROP TABLE d.log; UPDATE d.t SET v = id");
+}
+
+#[test]
+fn triggers_and_routines_belong_to_the_statement_that_they_run_in() {
+    triggers(&Server::start("triggers"));
+}
+
 #[test]
 fn a_watching_gate_counts_who_would_wait_and_off_does_nothing() {
     let server = Server::start("watch");
