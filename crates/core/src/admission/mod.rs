@@ -156,14 +156,15 @@ impl Keeper {
     }
 
     /// A session has left the queue. A kind that has turned out to be long while it waited for a short place waits on for a long one.
-    pub fn admitted(&mut self, now: Nanos, caller: Caller, stand: Stand, digest: u64) -> Admission {
-        let held = Held::new(stand.lane, digest, now);
-        let turned = stand.lane == Lane::Short && self.kinds.lane(digest) == Lane::Long;
+    pub fn admitted(&mut self, now: Nanos, caller: Caller, stand: Stand, first: First) -> Admission {
+        let held = Held::new(stand.lane, first.digest, now);
+        let learnt = first.lane.unwrap_or_else(|| self.kinds.lane(first.digest));
+        let turned = stand.lane == Lane::Short && learnt == Lane::Long;
         if !turned || self.is_of_old(caller) {
             return Admission::Admitted(held);
         }
         self.leave(now, caller, held);
-        self.ask(now, caller, digest)
+        self.ask(now, caller, first)
     }
 
     /// A session that may hold what others wait for starts a transaction: it never queues.

@@ -183,7 +183,7 @@ fn a_kind_that_turns_out_to_be_long_while_it_waits_waits_on_for_the_long_lane() 
     keeper.move_to_long(ms(200), by(1, shop), &mut first, ms(200));
     assert_eq!(notices(&mut keeper), [Notice::Admitted(SessionId(2), ms(199))]);
     assert!(
-        matches!(keeper.admitted(ms(201), by(2, shop), stand, 7), Admission::Queued(stand) if stand.lane == Lane::Long)
+        matches!(keeper.admitted(ms(201), by(2, shop), stand, 7.into()), Admission::Queued(stand) if stand.lane == Lane::Long)
     );
     assert_eq!(keeper.gate.lanes().map(|lane| (lane.running, lane.waiting)), [(0, 0), (1, 1)]);
     keeper.leave(ms(300), by(1, shop), first);

@@ -56,8 +56,8 @@ pub enum Standing {
 }
 
 enum State {
-    /// With the digest of what wants to run; 0 where somebody has chosen its lane.
-    Waiting(Stand, u64),
+    /// With what is known of what wants to run.
+    Waiting(Stand, First),
     Held(Held),
     Over,
 }
@@ -135,10 +135,7 @@ impl Seat {
         self.door.reach(Some(own), &mut |keeper, now| said = Some(keeper.ask(now, caller, first)));
         match said {
             Some(Admission::Admitted(held)) => Asked::Permit(self.permit(State::Held(held))),
-            Some(Admission::Queued(stand)) => {
-                let kind = first.lane.map_or(first.digest, |_| 0);
-                Asked::Permit(self.permit(State::Waiting(stand, kind)))
-            }
+            Some(Admission::Queued(stand)) => Asked::Permit(self.permit(State::Waiting(stand, first))),
             Some(Admission::Rejected(rejection)) => Asked::Rejected(rejection),
             // A door that nobody goes through.
             None => Asked::Permit(self.permit(State::Over)),
@@ -207,15 +204,15 @@ impl Permit {
 
     /// The gate has let it out of the queue. It may have to wait in another one, or be refused there.
     pub fn admitted(&mut self, own: &mut Vec<Notice>) -> Option<Rejection> {
-        let State::Waiting(stand, digest) = self.state else { return None };
+        let State::Waiting(stand, first) = self.state else { return None };
         let (caller, mut said) = (self.caller, None);
         self.door.reach(Some(own), &mut |keeper, now| {
-            said = Some(keeper.admitted(now, caller, stand, digest));
+            said = Some(keeper.admitted(now, caller, stand, first));
         });
         let mut refused = None;
         self.state = match said {
             Some(Admission::Admitted(held)) => State::Held(held),
-            Some(Admission::Queued(stand)) => State::Waiting(stand, digest),
+            Some(Admission::Queued(stand)) => State::Waiting(stand, first),
             Some(Admission::Rejected(rejection)) => {
                 refused = Some(rejection);
                 State::Over
