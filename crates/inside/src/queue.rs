@@ -2,7 +2,7 @@
 
 use crate::server::Thd;
 use crate::session::{Held, Session, Verdict, Waiting, lock};
-use crate::sessions::Sessions;
+use crate::sessions::{MOMENT, Sessions};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Caller, Rejection, SessionId, TenantId};
 use evenkeel_core::gate::{Asked, AtFront, Class, Lane};
@@ -91,6 +91,17 @@ impl Sessions {
             }
             left
         })
+    }
+
+    /// How much of the time of the statement at hand is learnt from. One that slept when it was last looked at, and was never seen to
+    /// use the server for long, waited for somebody else: it counts as usual short work, a tenth of what is long.
+    pub fn worked(&self, session: &Session, lasted: Nanos) -> Nanos {
+        if lasted < MOMENT {
+            return lasted;
+        }
+        let usual = Nanos(lock(self.shard(session.thread)).threshold.0 / 10);
+        let short = |held: &Held| held.place.lane == Lane::Short && (held.slept || held.place.aside);
+        if lock(&session.held).as_ref().is_some_and(short) { lasted.min(usual) } else { lasted }
     }
 
     /// Whether something panicked, or nobody looks after the gate.

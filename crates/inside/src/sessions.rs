@@ -30,7 +30,7 @@ pub struct Shard {
     placed: Vec<Arc<Session>>,
     /// Kinds of transactions that are not of the usual sort.
     classes: Arc<NumberMap<u64, Class>>,
-    threshold: Nanos,
+    pub threshold: Nanos,
     pub tally: Tally,
 }
 
@@ -287,6 +287,7 @@ impl Sessions {
             return;
         }
         let (lasted, at_server) = session.lasts(now);
+        let lasted = self.worked(&session, lasted);
         if own.went_on(&self.server, thd, error) {
             own.busy += lasted;
             session.ended(now);

@@ -136,6 +136,26 @@ fn locks_that_a_routine_took_count_and_so_do_those_from_before() {
 }
 
 #[test]
+fn a_statement_that_waited_for_rows_does_not_count_as_long() {
+    let server = Server::start("rows");
+    let update = |id: u32| format!("UPDATE t SET v = v + 3 * 3 - 9 WHERE id = {id}");
+    let mut holder = Holder::new(&server);
+    holder.say("BEGIN");
+    holder.say("UPDATE t SET v = 9 WHERE id = 1");
+    let waiters: Vec<_> = (0..5).map(|_| server.app(&update(1))).collect();
+    server.until("all to be aside", || server.status("aside") == "6");
+    crate::server::pause(300);
+    holder.say("COMMIT");
+    waiters.into_iter().for_each(|waiter| assert_eq!(said(waiter).1, ""));
+    let busy = server.occupied();
+    let mut next = server.app(&update(2));
+    server.until("it to pass the long lane", || next.try_wait().expect("a child").is_some());
+    holder.end();
+    server.clear();
+    said(busy);
+}
+
+#[test]
 fn idle_transactions_leave_all_places_to_others() {
     let server = Server::start("idle");
     server.root("SET GLOBAL evenkeel_mode = '2'");

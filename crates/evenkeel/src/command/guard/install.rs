@@ -270,7 +270,7 @@ impl Told {
             let is = match self.plugin {
                 "leaves" => {
                     return format!(
-                        "the plugin leaves {place} when the statements that run now have ended; check with SHOW PLUGINS\n"
+                        "the plugin is off, and leaves {place} once each session that used it has run another statement or ended; check with SHOW PLUGINS\n"
                     );
                 }
                 "uninstalled" => "is uninstalled from",

@@ -111,7 +111,7 @@ fn the_guard_is_installed_inside_a_server_watched_made_to_limit_and_removed() {
     assert_eq!((&json["mode"], &json["status"]["short_limit"]), (&"12".into(), &"12".into()), "{json}");
     contains(
         &host.install(&["--file", &file]),
-        &["mode 12: limits; limit 12", "runs the former file: restart it"],
+        &["mode 12: limiting; limit 12", "runs the old file: restart it"],
     );
 
     contains(&host.install(&["--uninstall"]), &["the guard is uninstalled from MariaDB"]);
