@@ -73,6 +73,8 @@ const NO_LIBRARY: u16 = 1126;
 const NO_SYMBOL: u16 = 1127;
 const NO_TABLE_GRANT: u16 = 1142;
 const NO_GRANT: u16 = 1227;
+/// By this name a server finds what a plugin declares.
+const DECLARES: &[u8] = b"_maria_plugin_declarations_";
 /// The plugin shows what it does this much later at most.
 const SETTLED: Duration = Duration::from_millis(400);
 /// How often, and how many times, it is seen whether the plugin has gone.
@@ -107,6 +109,10 @@ pub fn run(session: &Session, args: &InstallArgs) -> Result<ExitCode> {
 }
 
 fn install(control: &mut Control, args: &InstallArgs) -> Result<Told> {
+    if leaves(control)? {
+        return Err(anyhow!("the plugin was uninstalled, but sessions that used it still have it"))
+            .hint("let each of them run a statement or end, as by a restart of the application's pool, then try again");
+    }
     let found = version(control)?;
     if found.is_none() || args.file.is_some() {
         let folder = check(control, args.untried || found.is_some())?;
@@ -154,6 +160,14 @@ fn version(control: &mut Control) -> Result<Option<String>, TargetError> {
     control.query_value(&format!(
         "SELECT PLUGIN_VERSION FROM information_schema.PLUGINS WHERE PLUGIN_NAME = '{PLUGIN}'"
     ))
+}
+
+/// An uninstalled plugin stays as long as sessions have it, and meanwhile no other one can be installed.
+fn leaves(control: &mut Control) -> Result<bool> {
+    let status = control.query_value(&format!(
+        "SELECT PLUGIN_STATUS FROM information_schema.PLUGINS WHERE PLUGIN_NAME = '{PLUGIN}'"
+    ))?;
+    Ok(status.is_some_and(|status| status == "DELETED"))
 }
 
 /// Whether the server is fit for the plugin; its plugin folder.
@@ -242,9 +256,15 @@ fn put(control: &mut Control, file: &Path, folder: &Path) -> Result<()> {
     let is_elsewhere = local.data_dir.starts_with(&root);
     let root = if is_elsewhere { root } else { "/".into() };
     let there = root.join(folder.strip_prefix("/").unwrap_or(folder)).join(format!("{LIBRARY}.so"));
+    let bytes =
+        fs::read(file).with_context(|| format!("reading {}", file.display())).hint(by_hand.clone())?;
+    if !bytes.starts_with(b"\x7fELF") || !bytes.windows(DECLARES.len()).any(|name| name == DECLARES) {
+        return Err(anyhow!("{} is not a plugin", file.display()))
+            .hint("name the evenkeel_guard.so of this version: `make plugin` builds it");
+    }
     let new = there.with_extension("so.new");
-    let put = fs::copy(file, &new)
-        .and_then(|_| fs::set_permissions(&new, Permissions::from_mode(0o644)))
+    let put = fs::write(&new, &bytes)
+        .and_then(|()| fs::set_permissions(&new, Permissions::from_mode(0o644)))
         .and_then(|()| fs::rename(&new, &there));
     put.inspect_err(|_| drop(fs::remove_file(&new)))
         .with_context(|| format!("copying {} to {}", file.display(), there.display()))

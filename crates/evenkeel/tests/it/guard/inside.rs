@@ -86,7 +86,7 @@ fn the_guard_is_installed_inside_a_server_watched_made_to_limit_and_removed() {
     let file = BUILT.display().to_string();
     contains(
         &host.install(&["--file", &file]),
-        &["the guard is installed in MariaDB", "mode watch: watches", "--mode auto"],
+        &["the guard is installed in MariaDB", "mode watch: only watching", "--mode auto"],
     );
     host.sql("CREATE DATABASE shop; CREATE TABLE shop.item (id INT); CREATE USER app@localhost");
     host.sql("GRANT ALL ON shop.* TO app@localhost");
@@ -104,8 +104,8 @@ fn the_guard_is_installed_inside_a_server_watched_made_to_limit_and_removed() {
     });
 
     let said = host.install(&["--mode", "auto"]);
-    contains(&said, &["the guard was installed already", "mode auto: limits", "loose_evenkeel_mode = auto"]);
-    contains(&host.top().1, &[": limits\n", "limit "]);
+    contains(&said, &["the guard was installed already", "mode auto: limiting", "loose_evenkeel_mode = auto"]);
+    contains(&host.top().1, &[": limiting\n", "limit "]);
     let json: serde_json::Value =
         serde_json::from_str(&host.install(&["--mode", "12", "--json"])).expect("JSON");
     assert_eq!((&json["mode"], &json["status"]["short_limit"]), (&"12".into(), &"12".into()), "{json}");
@@ -134,6 +134,8 @@ fn a_server_that_lacks_the_file_or_denies_the_account_is_told_what_to_do() {
         &host.refused("root", &["--file", "/nowhere.so"]),
         &["No such file", "hint: on the server's host, as root:"],
     );
+    contains(&host.refused("root", &["--file", "/etc/passwd"]), &["/etc/passwd is not a plugin"]);
+    assert!(!std::path::Path::new(&there).exists(), "nothing was copied");
     contains(&host.refused("root", &["--mode", "0"]), &["write watch, auto, off, or a limit"]);
 
     fs::copy(&*BUILT, &there).expect("a copy");
