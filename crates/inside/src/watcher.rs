@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// From one look to the next while a place is kept for a session, while somebody waits, and else. Each look wakes a thread, which costs
-/// a busy server a tenth of a millisecond.
+/// From one look to the next while a place is kept for a session, while somebody waits, and else. Each look wakes a thread: on
+/// two busy virtual CPUs that took the server a tenth of a millisecond.
 const LOOKS: [Duration; 3] = [Duration::from_millis(2), Duration::from_millis(10), Duration::from_millis(20)];
 const KILLS_EVERY: Nanos = Nanos::from_millis(50);
 const TICK: Nanos = Nanos::from_millis(50);

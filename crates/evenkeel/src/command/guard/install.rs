@@ -73,8 +73,8 @@ const NO_LIBRARY: u16 = 1126;
 const NO_SYMBOL: u16 = 1127;
 const NO_TABLE_GRANT: u16 = 1142;
 const NO_GRANT: u16 = 1227;
-/// By this name a server finds what a plugin declares.
-const DECLARES: &[u8] = b"_maria_plugin_declarations_";
+/// What the plugin, and no other one, has in its file.
+const OURS: &[u8] = b"waiting for a place (evenkeel)";
 /// The plugin shows what it does this much later at most.
 const SETTLED: Duration = Duration::from_millis(400);
 /// How often, and how many times, it is seen whether the plugin has gone.
@@ -258,8 +258,8 @@ fn put(control: &mut Control, file: &Path, folder: &Path) -> Result<()> {
     let there = root.join(folder.strip_prefix("/").unwrap_or(folder)).join(format!("{LIBRARY}.so"));
     let bytes =
         fs::read(file).with_context(|| format!("reading {}", file.display())).hint(by_hand.clone())?;
-    if !bytes.starts_with(b"\x7fELF") || !bytes.windows(DECLARES.len()).any(|name| name == DECLARES) {
-        return Err(anyhow!("{} is not a plugin", file.display()))
+    if !bytes.starts_with(b"\x7fELF") || !bytes.windows(OURS.len()).any(|name| name == OURS) {
+        return Err(anyhow!("{} is not the evenkeel plugin", file.display()))
             .hint("name the evenkeel_guard.so of this version: `make plugin` builds it");
     }
     let new = there.with_extension("so.new");
@@ -290,7 +290,7 @@ impl Told {
             let is = match self.plugin {
                 "leaves" => {
                     return format!(
-                        "the plugin is off, and leaves {place} once each session that used it has run another statement or ended; check with SHOW PLUGINS\n"
+                        "the plugin leaves {place} once each session that used it has run another statement or ended; check with SHOW PLUGINS\n"
                     );
                 }
                 "uninstalled" => "is uninstalled from",

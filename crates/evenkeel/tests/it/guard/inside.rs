@@ -104,7 +104,10 @@ fn the_guard_is_installed_inside_a_server_watched_made_to_limit_and_removed() {
     });
 
     let said = host.install(&["--mode", "auto"]);
-    contains(&said, &["the guard was installed already", "mode auto: limiting", "loose_evenkeel_mode = auto"]);
+    contains(
+        &said,
+        &["the guard was installed already", "mode auto: limiting", "loose_evenkeel_mode = auto"],
+    );
     contains(&host.top().1, &[": limiting\n", "limit "]);
     let json: serde_json::Value =
         serde_json::from_str(&host.install(&["--mode", "12", "--json"])).expect("JSON");
@@ -134,7 +137,7 @@ fn a_server_that_lacks_the_file_or_denies_the_account_is_told_what_to_do() {
         &host.refused("root", &["--file", "/nowhere.so"]),
         &["No such file", "hint: on the server's host, as root:"],
     );
-    contains(&host.refused("root", &["--file", "/etc/passwd"]), &["/etc/passwd is not a plugin"]);
+    contains(&host.refused("root", &["--file", "/etc/passwd"]), &["/etc/passwd is not the evenkeel plugin"]);
     assert!(!std::path::Path::new(&there).exists(), "nothing was copied");
     contains(&host.refused("root", &["--mode", "0"]), &["write watch, auto, off, or a limit"]);
 
