@@ -1,8 +1,8 @@
 //! A session that may hold what others wait for goes on, while all places are taken.
 
 use crate::server::{LONG, Server, said};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
 
 /// A session that says one statement after the other.
 struct Holder {
@@ -12,15 +12,40 @@ struct Holder {
 
 impl Holder {
     fn new(server: &Server) -> Self {
-        let mut child = server.client("app").stdin(Stdio::piped()).spawn().expect("a client");
+        Self::by(server.client("app"))
+    }
+
+    /// Goes on after errors, and sends all up to `$$` in one packet.
+    fn undaunted(server: &Server) -> Self {
+        let mut client = server.client("app");
+        client.args(["--force", "--delimiter=$$"]);
+        Self::by(client)
+    }
+
+    fn by(mut client: Command) -> Self {
+        let mut child = client.stdin(Stdio::piped()).spawn().expect("a client");
         let answers = BufReader::new(child.stdout.take().expect("its output"));
         Self { child, answers }
     }
 
     /// Says it, and waits until it was done.
     fn say(&mut self, sql: &str) {
+        self.begin(sql, ";");
+        self.done(sql);
+    }
+
+    /// Says it as one packet.
+    fn send(&mut self, sql: &str) {
+        self.begin(sql, "$$");
+        self.done(sql);
+    }
+
+    fn begin(&mut self, sql: &str, delimiter: &str) {
         let input = self.child.stdin.as_mut().expect("its input");
-        writeln!(input, "{sql};\nSELECT 'done';").expect("it reads");
+        writeln!(input, "{sql}{delimiter}\nSELECT 'done'{delimiter}").expect("it reads");
+    }
+
+    fn done(&mut self, sql: &str) {
         let mut line = String::new();
         while line.trim() != "done" {
             line.clear();
@@ -28,9 +53,13 @@ impl Holder {
         }
     }
 
-    fn end(mut self) {
+    /// What went wrong.
+    fn end(mut self) -> String {
         drop(self.child.stdin.take());
+        let mut errors = String::new();
+        self.child.stderr.take().expect("its errors").read_to_string(&mut errors).expect("text");
         let _ = self.child.wait();
+        errors
     }
 }
 
@@ -48,6 +77,54 @@ fn goes_on(server: &Server, take: &[&str], works: &str, give_back: &str) {
     server.clear();
     writers.into_iter().for_each(|writer| drop(said(writer)));
     said(busy);
+}
+
+/// What fails gives no place back that its transaction needs, and leaves none behind; nor do packets of several statements.
+pub fn failures(server: &Server) {
+    server.root("DELETE FROM d.t WHERE id > 3");
+    let clear = |what: &str| server.until(what, || server.is_clear());
+    let open = |what: &str| {
+        server.until(what, || server.status("aside") == "1" && server.status("short_running") == "0")
+    };
+    let mut holder = Holder::undaunted(server);
+    holder.send("BEGIN; UPDATE t SET v = v WHERE id = 2; INSERT INTO t VALUES (1, 1); SELECT 'not reached'");
+    open("a duplicate key to leave the transaction open");
+    holder.send("COMMIT");
+    clear("COMMIT after a duplicate key");
+    for packet in [
+        "BEGIN; UPDATE t SET v = v WHERE id = 2; UPDATE t SET v = v WHERE id = 3; COMMIT",
+        "UPDATE t SET v = v WHERE id = 2; SELECT v FROM t; INSERT INTO t VALUES (1, 1); SELECT v FROM t",
+        "PREPARE s FROM 'UPDATE t SET v = v + ? WHERE id = 2'; SET @a = 0; EXECUTE s USING @a; BEGIN; EXECUTE s USING @a; \
+         EXECUTE s USING @a; ROLLBACK; DEALLOCATE PREPARE s",
+        "SELECT wrong FROM t",
+        "not SQL at all",
+    ] {
+        holder.send(packet);
+        clear(packet);
+    }
+    let mut other = Holder::undaunted(server);
+    other.send("BEGIN; UPDATE t SET v = v WHERE id = 1");
+    open("the other transaction");
+    holder.send("SET innodb_lock_wait_timeout = 1; BEGIN; UPDATE t SET v = v WHERE id = 2; UPDATE t SET v = v WHERE id = 1");
+    server.until("a timeout to leave the transaction open", || server.status("aside") == "2");
+    other.begin("UPDATE t SET v = v WHERE id = 2; COMMIT", "$$");
+    let waits =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app' AND info LIKE 'UPDATE%'";
+    server.until("the other to wait for the row", || server.root(waits) == "1");
+    holder.send("UPDATE t SET v = v WHERE id = 1");
+    other.done("the deadlock");
+    holder.send("COMMIT");
+    other.send("COMMIT");
+    clear("the deadlock");
+    let errors = holder.end() + &other.end();
+    for code in [1062, 1054, 1064, 1205, 1213] {
+        assert!(errors.contains(&format!("ERROR {code} ")), "{code} is not among {errors}");
+    }
+}
+
+#[test]
+fn errors_and_packets_leave_no_place_behind() {
+    failures(&Server::start("failures"));
 }
 
 #[test]
@@ -166,7 +243,7 @@ fn idle_transactions_leave_all_places_to_others() {
     }
     server.until("all to be aside", || server.status("aside") == "80");
     assert_eq!(server.status("short_running"), "0");
-    pool.into_iter().for_each(Holder::end);
+    pool.into_iter().for_each(|holder| drop(holder.end()));
     server.until("places to come back", || server.is_clear());
 }
 

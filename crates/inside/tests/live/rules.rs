@@ -32,11 +32,9 @@ fn waits(server: &Server, rules: &str, sql: &str) -> bool {
 /// The digest that `guard top` shows of it.
 fn digest(server: &Server, sql: &str) -> String {
     let slow = server.app(sql);
-    let mut digest = String::new();
-    server.until("it to be the oldest", || {
-        digest = server.status("oldest_digest");
-        server.status("oldest_ms").parse::<u64>().expect("a number") > 300
-    });
+    server
+        .until("it to be the oldest", || server.status("oldest_ms").parse::<u64>().expect("a number") > 300);
+    let digest = server.status("oldest_digest");
     said(slow);
     digest
 }

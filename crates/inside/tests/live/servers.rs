@@ -1,5 +1,6 @@
 //! The same file in the servers of other releases, each in a root of its own.
 
+use crate::holds::failures;
 use crate::rules::{lanes, runaways};
 use crate::server::{LONG, Server, said};
 use crate::waits::triggers;
@@ -18,6 +19,7 @@ mod left_out;
 /// Who waits is killed or refused, goes on where the plugin leaves, and an open transaction does not wait.
 fn works(server: &Server) {
     triggers(server);
+    failures(server);
     lanes(server);
     runaways(server);
     let busy = server.occupied();
