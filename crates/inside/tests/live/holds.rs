@@ -103,7 +103,8 @@ pub fn failures(server: &Server) {
         clear(packet);
     }
     let mut other = Holder::undaunted(server);
-    other.send("BEGIN; UPDATE t SET v = v WHERE id = 1");
+    // It has changed more rows, so that a deadlock rolls back the holder.
+    other.send("BEGIN; UPDATE t SET v = v + 1 WHERE id = 1; UPDATE t SET v = v - 1 WHERE id = 1");
     open("the other transaction");
     holder.send("SET innodb_lock_wait_timeout = 1; BEGIN; UPDATE t SET v = v WHERE id = 2; UPDATE t SET v = v WHERE id = 1");
     server.until("a timeout to leave the transaction open", || server.status("aside") == "2");
@@ -112,10 +113,8 @@ pub fn failures(server: &Server) {
         "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'app' AND info LIKE 'UPDATE%'";
     server.until("the other to wait for the row", || server.root(waits) == "1");
     holder.send("UPDATE t SET v = v WHERE id = 1");
-    other.done("the deadlock");
-    holder.send("COMMIT");
-    other.send("COMMIT");
-    clear("the deadlock");
+    other.done("COMMIT of who went on");
+    clear("the deadlock to end both");
     let errors = holder.end() + &other.end();
     for code in [1062, 1054, 1064, 1205, 1213] {
         assert!(errors.contains(&format!("ERROR {code} ")), "{code} is not among {errors}");
