@@ -4,6 +4,7 @@ pub mod cdr;
 pub mod compare;
 pub mod data;
 pub mod doctor;
+pub mod drill;
 pub mod explain;
 pub mod export;
 pub mod guard;

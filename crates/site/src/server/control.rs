@@ -101,14 +101,26 @@ impl Control {
         Self::open(target, stop, AtStop::End)
     }
 
+    /// The same for one who goes elsewhere where a server is silent for so long, at its login or later.
+    pub fn connect_within(target: &Target, limit: Duration) -> Result<Self, TargetError> {
+        let patience = Patience { limit, ..Patience::default() };
+        let mut control = Self::open_with(target, &patience, AtStop::End)?;
+        control.limit_waits(limit);
+        Ok(control)
+    }
+
     /// The same for one who clears up after a stop: a statement goes on then, as long as the server lets anybody in.
     pub fn connect_to_finish(target: &Target, stop: &Stop) -> Result<Self, TargetError> {
         Self::open(target, stop, AtStop::Finish)
     }
 
     fn open(target: &Target, stop: &Stop, at_stop: AtStop) -> Result<Self, TargetError> {
-        let patience = Patience { stop: stop.clone(), ..Patience::default() };
-        let (session, text) = connect::connect(target, &patience)?;
+        Self::open_with(target, &Patience { stop: stop.clone(), ..Patience::default() }, at_stop)
+    }
+
+    fn open_with(target: &Target, patience: &Patience, at_stop: AtStop) -> Result<Self, TargetError> {
+        let (session, text) = connect::connect(target, patience)?;
+        let stop = &patience.stop;
         let address = target.address.to_string();
         let text = text.unwrap_or_default();
         let version = ServerVersion::parse(&text).ok_or_else(|| TargetError::Protocol {

@@ -1,0 +1,31 @@
+//! `evenkeel drill`: recovery and failover, done for real.
+
+mod audit;
+mod write;
+
+use super::Session;
+use anyhow::Result;
+use std::process::ExitCode;
+
+/// Flags of `evenkeel drill`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Write numbered rows, and keep a ledger of what the server acknowledged
+    Write(write::Args),
+    /// Compare a ledger with its table: lost, doubled, out of order
+    Audit(audit::Args),
+}
+
+/// Does what was asked.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    match &args.what {
+        What::Write(args) => write::run(session, args),
+        What::Audit(args) => audit::run(session, args),
+    }
+}

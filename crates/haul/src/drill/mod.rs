@@ -1,0 +1,3 @@
+//! Recovery is done for real, and what it gives is compared.
+
+pub mod binlog;
