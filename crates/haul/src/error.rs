@@ -1,6 +1,7 @@
 //! What goes wrong while data is carried.
 
 use crate::layout::LayoutFileError;
+use evenkeel_site::sandbox::SandboxError;
 use evenkeel_site::server::TargetError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,9 @@ pub enum HaulError {
     /// What the server said.
     #[error(transparent)]
     Server(#[from] TargetError),
+    /// A private server that is not as it should be.
+    #[error("{0}")]
+    Sandbox(#[from] SandboxError),
     /// Nothing to read where something was named.
     #[error("no file matches {0}")]
     Nothing(String),
@@ -83,6 +87,11 @@ impl HaulError {
 
     /// Whether somebody asked to stop.
     pub fn is_stop(&self) -> bool {
-        matches!(self, Self::Stopped { .. } | Self::Server(TargetError::Stopped))
+        matches!(
+            self,
+            Self::Stopped { .. }
+                | Self::Server(TargetError::Stopped)
+                | Self::Sandbox(SandboxError::Stopped { .. })
+        )
     }
 }

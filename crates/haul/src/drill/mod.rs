@@ -1,3 +1,15 @@
-//! Recovery is done for real, and what it gives is compared.
+//! Recovery is done for real on private servers, and what it gives is compared.
+//!
+//! [`Recover`] is the whole chain; [`binlog`] reads where transactions begin and end, [`Manifest`] is what a backup was when it was taken.
 
+mod backup;
 pub mod binlog;
+mod changes;
+mod manifest;
+mod program;
+mod recover;
+mod restored;
+mod rows;
+
+pub use manifest::Manifest;
+pub use recover::{Recover, Report, Responses, Taken, Timed};

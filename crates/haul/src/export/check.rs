@@ -85,13 +85,7 @@ pub(super) fn difference(
         Err(column) => return Ok(Some(format!("its column {column} is gone"))),
         Ok(select) => select,
     };
-    let (mut found, mut line) = (Checksum::default(), Vec::new());
-    control.for_each_row_sent(&select, &mut |row| {
-        line.clear();
-        line::put(row.texts(), &mut line).map_err(io::Error::other)?;
-        found.add(line.strip_suffix(b"\n").unwrap_or(&line));
-        Ok(())
-    })?;
+    let found = checksum(control, &select)?;
     Ok(match () {
         () if found.rows != exported.rows => {
             Some(format!("{} rows, and {} were exported", found.rows, exported.rows))
@@ -103,8 +97,31 @@ pub(super) fn difference(
     })
 }
 
+/// Of all rows that a statement gives.
+fn checksum(control: &mut Control, select: &str) -> Result<Checksum, HaulError> {
+    let (mut found, mut line) = (Checksum::default(), Vec::new());
+    control.for_each_row_sent(select, &mut |row| {
+        line.clear();
+        line::put(row.texts(), &mut line).map_err(io::Error::other)?;
+        found.add(line.strip_suffix(b"\n").unwrap_or(&line));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Rows of a table of the connection's database, and their checksum, which does not depend on their order.
+/// Errors: there is no such table, or the server does not answer.
+pub fn rows(control: &mut Control, name: &str) -> Result<(u64, String), HaulError> {
+    let table = Found::read(control, name)?.ok_or_else(|| crate::audit::no_table(name))?;
+    let columns: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
+    let select = line::select(&table, &columns)
+        .map_err(|column| crate::audit::no_table(&format!("{name}.{column}")))?;
+    let found = checksum(control, &select)?;
+    Ok((found.rows, found.digits()))
+}
+
 /// A connection that reads and writes values as they are in the files: times are in UTC.
-pub(super) fn connect(target: &Target, stop: &Stop) -> Result<Control, TargetError> {
+pub(crate) fn connect(target: &Target, stop: &Stop) -> Result<Control, TargetError> {
     let mut control = Control::connect_until(target, stop)?;
     crate::audit::prepare(&mut control)?;
     control.exec("SET SESSION time_zone = '+00:00'")?;

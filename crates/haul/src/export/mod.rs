@@ -9,6 +9,7 @@ mod check;
 mod job;
 mod line;
 
-pub use check::{Fault, Import, Imported, compare, verify};
+pub(crate) use check::connect;
+pub use check::{Fault, Import, Imported, compare, rows, verify};
 pub use job::Export;
 pub use line::{Exported, ExportedFile, Manifest};

@@ -145,6 +145,12 @@ impl Ledger {
         }
     }
 
+    /// Arrival and acknowledgement of each write that has one.
+    pub fn acknowledged(&self) -> impl Iterator<Item = (Nanos, Nanos)> {
+        let of = |entry: &Entry| Some((entry.arrival, entry.ended?));
+        self.entries.values().filter(|entry| entry.fate == Fate::Acknowledged).filter_map(of)
+    }
+
     /// Whether the line belongs there.
     fn take(&mut self, text: &str, number: u64) -> bool {
         if number == 1 {

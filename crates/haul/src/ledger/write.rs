@@ -111,6 +111,11 @@ impl Writing {
         self.threads.iter().any(JoinHandle::is_finished)
     }
 
+    /// Nothing more is begun; [`Writing::end`] waits for what is under way.
+    pub fn halt(&self) {
+        self.shared.end.set();
+    }
+
     /// Waits for the answers that are under way.
     /// Errors: the ledger could not be written.
     pub fn end(mut self) -> Result<Written, HaulError> {

@@ -69,6 +69,9 @@ pub struct SandboxSpec {
     pub lifetime: Lifetime,
     /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
     pub copy_of: Option<String>,
+    /// A data directory, of a server that was stopped in order or of a backup that was prepared, which a new one takes over: it is moved,
+    /// and gets our account.
+    pub data: Option<PathBuf>,
 }
 
 impl SandboxSpec {

@@ -308,6 +308,18 @@ fn account(host: &str, password: &str) -> String {
     )
 }
 
+/// Moves a data directory into its place. Its accounts stay, and the first start adds ours; no binary log gets to know that.
+pub(super) fn take_over(paths: &Paths, data: &Path, password: &str) -> Result<(), SandboxError> {
+    let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
+    for host in ["localhost", "127.0.0.1"] {
+        sql += &account(host, password);
+        sql += &format!("ALTER USER '{USER}'@'{host}' IDENTIFIED BY '{password}';\n");
+    }
+    let path = paths.init_sql();
+    write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))?;
+    fs::rename(data, paths.data()).map_err(SandboxError::io("move", data))
+}
+
 /// Has the next start let our account in from this machine's address in the server's own network.
 pub(super) fn let_in(paths: &Paths, machine: Ipv4Addr, password: &str) -> Result<(), SandboxError> {
     let path = paths.init_sql();

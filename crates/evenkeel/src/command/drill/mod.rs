@@ -1,6 +1,7 @@
 //! `evenkeel drill`: recovery and failover, done for real.
 
 mod audit;
+mod recover;
 mod write;
 
 use super::Session;
@@ -16,6 +17,8 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    /// Rehearse a recovery on private servers: backup under load, kill, restore, binary logs, comparison
+    Recover(recover::Args),
     /// Write numbered rows, and keep a ledger of what the server acknowledged
     Write(write::Args),
     /// Compare a ledger with its table: lost, doubled, out of order
@@ -25,6 +28,7 @@ enum What {
 /// Does what was asked.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
+        What::Recover(args) => recover::run(session, args),
         What::Write(args) => write::run(session, args),
         What::Audit(args) => audit::run(session, args),
     }

@@ -14,7 +14,7 @@ use crate::sandbox::error::Failure;
 use crate::sandbox::net::Network;
 use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::record::{ProcessId, Record, server_with};
-use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free, let_in};
+use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free, let_in, take_over};
 use crate::sandbox::startup::{Startup, sweep};
 use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
 use crate::server::ServerVersion;
@@ -84,12 +84,13 @@ impl Sandbox {
         sandbox.is_new = false;
         if !sandbox.paths.data().exists() {
             sandbox.write_config(&binary)?;
-            match &spec.copy_of {
-                Some(other) => {
+            match (&spec.copy_of, &spec.data) {
+                (_, Some(data)) => take_over(&sandbox.paths, data, &sandbox.record.password)?,
+                (Some(other), None) => {
                     events(SandboxEvent::Note(format!("copying the data of {other}")));
                     copy_data(spec, other, &sandbox.paths, (stop, events))?;
                 }
-                None => {
+                (None, None) => {
                     events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
                     bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?;
                 }

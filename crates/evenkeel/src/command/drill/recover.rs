@@ -1,0 +1,150 @@
+//! `evenkeel drill recover`.
+
+use super::audit;
+use crate::command::{Session, mode};
+use crate::config::units;
+use crate::failure::FINDING;
+use crate::progress::{ProgressEvent, View};
+use crate::{format, out};
+use anyhow::Result;
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_haul::drill::{Recover, Report};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+All of it happens on private servers, which are removed: a server gets data, writers and other changes; a full backup and incrementals
+are taken under this load; the server is killed; the backup is restored into a new server, which applies the binary logs up to the
+kill. Then all rows are compared with those of the source, CHECK TABLE looks at each table, and each acknowledged write is looked for.
+
+Examples:
+  evenkeel drill recover
+  evenkeel drill recover --rto 10m --rpo 5s --size 2G --json
+
+Exit codes: 0 all is there, within the objectives; 1 an objective is missed, or a row differs; 2 wrong use, or a step that cannot be
+done; 130, 143 stopped by Ctrl-C, SIGTERM (nothing stays).")]
+pub struct Args {
+    /// Recovery time objective: from the kill until all can be read again
+    #[arg(long, value_name = "TIME")]
+    pub rto: Option<String>,
+    /// Recovery point objective: how old a lost write may be
+    #[arg(long, value_name = "TIME")]
+    pub rpo: Option<String>,
+    /// Incremental backups after the full one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub incrementals: u32,
+    /// Data before the load begins
+    #[arg(long, value_name = "SIZE", default_value = "64M")]
+    pub size: String,
+    /// Writes per second
+    #[arg(long, value_name = "N", default_value_t = 200.0)]
+    pub rate: f64,
+    /// Server program [default: the one that is installed]
+    #[arg(long, value_name = "FILE")]
+    pub server: Option<PathBuf>,
+    /// Seed of writes and changes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print what came of it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Does the whole chain, and says whether the objectives are met.
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let objective =
+        |text: &Option<String>, flag| text.as_deref().map(|text| units::positive(text, flag)).transpose();
+    let objectives = Objectives { rto: objective(&args.rto, "--rto")?, rpo: objective(&args.rpo, "--rpo")? };
+    let drill = Recover {
+        home: &session.home,
+        server_binary: args.server.clone(),
+        incrementals: args.incrementals,
+        rate: args.rate,
+        bytes: units::bytes(&args.size)?,
+        seed: Seed(args.seed),
+        stop: &session.stop,
+    };
+    let mut view = View::new(mode(session, args.json));
+    let report = drill.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?;
+    drop(view);
+    let missed = objectives.missed(&report);
+    let mut value = serde_json::to_value(&report)?;
+    value["missed"] = json!(missed);
+    value["is_right"] = json!(report.is_right());
+    out::answer(args.json, &value, || out::write(&text(&report, &missed)))?;
+    Ok(if report.is_right() && missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+}
+
+struct Objectives {
+    rto: Option<Nanos>,
+    rpo: Option<Nanos>,
+}
+
+impl Objectives {
+    /// A sentence for each that is missed.
+    fn missed(&self, report: &Report) -> Vec<String> {
+        let longest = report.steps.iter().max_by(|a, b| a.took_s.total_cmp(&b.took_s));
+        let longest = longest.map_or("", |step| step.step);
+        let late = self.rto.filter(|rto| report.recovery_s > rto.as_secs_f64());
+        let late = late.map(|rto| {
+            format!(
+                "recovery took {}, longer than the objective of {}: shorten \"{longest}\" first",
+                format::seconds(report.recovery_s),
+                format::seconds(rto.as_secs_f64())
+            )
+        });
+        let old = self.rpo.filter(|rpo| report.recovery_point_s > rpo.as_secs_f64());
+        let old = old.map(|rpo| {
+            format!(
+                "writes of the last {} are lost, more than the objective of {}",
+                format::seconds(report.recovery_point_s),
+                format::seconds(rpo.as_secs_f64())
+            )
+        });
+        late.into_iter().chain(old).collect()
+    }
+}
+
+/// What was done and measured, then what is wrong.
+fn text(report: &Report, missed: &[String]) -> String {
+    let mut text = format!("{}\n", report.server);
+    for (number, taken) in report.backups.iter().enumerate() {
+        let name = if number == 0 { "full backup".to_owned() } else { format!("incremental {number}") };
+        text += &format!(
+            "  {name:<14}{:>10} in {}; longest pause of writes {}\n",
+            format::bytes(taken.bytes),
+            format::seconds(round(taken.took_s)),
+            format::seconds(round(taken.stall_s))
+        );
+    }
+    let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.1} ms"));
+    let responses = report.responses;
+    text += &format!(
+        "  response      {} before, {} during, {} after the backups\n",
+        ms(responses.before_ms),
+        ms(responses.during_ms),
+        ms(responses.after_ms)
+    );
+    text += &format!("recovery        {}\n", format::seconds(round(report.recovery_s)));
+    for step in &report.steps {
+        let more = match step.step {
+            "apply" => format!(" ({} transactions)", format::count(report.transactions)),
+            _ => String::new(),
+        };
+        text += &format!("  {:<14}{}{more}\n", step.step, format::seconds(round(step.took_s)));
+    }
+    text += &audit::text(&report.account);
+    let wrong = report.differences.iter().chain(&report.damaged).chain(missed);
+    wrong.for_each(|line| text += &format!("WRONG: {line}\n"));
+    if report.is_right() {
+        text += "all rows are those of the source\n";
+    }
+    text
+}
+
+fn round(seconds: f64) -> f64 {
+    (seconds * 1000.0).round() / 1000.0
+}

@@ -1,0 +1,132 @@
+//! A full backup and its incrementals by mariadb-backup.
+
+use super::binlog::Position;
+use super::manifest::Manifest;
+use super::program::run;
+use crate::{HaulError, refused};
+use evenkeel_os::Stop;
+use evenkeel_site::server::{Address, Control, Flavor, Target};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+const PROGRAM: &str = "mariadb-backup";
+
+/// A full backup and the incrementals on it, in their order.
+pub struct Backups {
+    folder: PathBuf,
+    /// The login, in a file that nobody else reads.
+    login: PathBuf,
+    taken: Vec<PathBuf>,
+}
+
+impl Backups {
+    /// Begins in a new folder.
+    /// Errors: the server is no MariaDB, or mariadb-backup is of another release.
+    pub fn new(folder: &Path, target: &Target, stop: &Stop) -> Result<Self, HaulError> {
+        let control = Control::connect_until(target, stop)?;
+        check(&control)?;
+        fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
+        let login = folder.join("login.cnf");
+        write_login(&login, target)?;
+        Ok(Self { folder: folder.to_owned(), login, taken: Vec::new() })
+    }
+
+    /// Takes the full backup, and after it incrementals.
+    /// Errors: what the program says, or somebody asked to stop.
+    pub fn take(&mut self, stop: &Stop) -> Result<Manifest, HaulError> {
+        let name = self.taken.len().to_string();
+        let into = self.folder.join(&name);
+        let mut arguments = vec![
+            format!("--defaults-file={}", self.login.display()),
+            "--backup".to_owned(),
+            format!("--target-dir={}", into.display()),
+        ];
+        arguments.extend(self.taken.last().map(|base| format!("--incremental-basedir={}", base.display())));
+        run(PROGRAM, PROGRAM, &arguments, &self.log(&format!("backup-{name}")), stop)?;
+        self.taken.push(into.clone());
+        Manifest::write(&into, position(&into)?)
+    }
+
+    /// Makes one data directory of all, which is at the position that it returns. The backups are used up.
+    /// Errors: a file is not as it was written, or what the program says.
+    pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Position, HaulError> {
+        let (full, rest) =
+            self.taken.split_first().ok_or_else(|| refused("there is no backup", "take one"))?;
+        let mut last = None;
+        for each in &self.taken {
+            let manifest = Manifest::read(each)?;
+            manifest.verify(each)?;
+            last = Some(manifest.position);
+        }
+        let target = format!("--target-dir={}", full.display());
+        let prepare = |more: Option<String>, name: &str| {
+            let arguments =
+                ["--no-defaults", "--prepare", &target].map(str::to_owned).into_iter().chain(more);
+            run(PROGRAM, PROGRAM, &arguments.collect::<Vec<_>>(), &self.log(name), stop)
+        };
+        prepare(None, "prepare-0")?;
+        for (index, each) in rest.iter().enumerate() {
+            prepare(
+                Some(format!("--incremental-dir={}", each.display())),
+                &format!("prepare-{}", index + 1),
+            )?;
+        }
+        let datadir = format!("--datadir={}", data.display());
+        let arguments = ["--no-defaults", "--copy-back", &target, &datadir].map(str::to_owned);
+        run(PROGRAM, PROGRAM, &arguments, &self.log("copy-back"), stop)?;
+        last.ok_or_else(|| refused("there is no backup", "take one").into())
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.log"))
+    }
+}
+
+fn check(control: &Control) -> Result<(), HaulError> {
+    let version = control.version();
+    if version.flavor != Flavor::MariaDb {
+        return Err(refused(
+            format!("mariadb-backup does not back up {version}"),
+            "use --method snapshot or dump",
+        )
+        .into());
+    }
+    let said = evenkeel_os::tools::output(PROGRAM, &["--version".as_ref()])
+        .map_err(|error| refused(error.to_string(), "apt-get install mariadb-backup"))?;
+    let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    let release = format!("{}.{}.", version.numbers.0, version.numbers.1);
+    match said.contains(&release) {
+        true => Ok(()),
+        false => {
+            let what = format!("mariadb-backup is of another release than {version}: {}", said.trim());
+            Err(refused(what, "install the one of the server's release").into())
+        }
+    }
+}
+
+/// Its password must not stand in a list of processes.
+fn write_login(path: &Path, target: &Target) -> Result<(), HaulError> {
+    let reach = match &target.address {
+        Address::Unix(socket) => format!("socket={}", socket.display()),
+        Address::Tcp { host, port } => format!("host={host}\nport={port}\nprotocol=tcp"),
+    };
+    let password = target.password.as_deref().unwrap_or_default().replace('\\', "\\\\").replace('"', "\\\"");
+    let text = format!("[client]\nuser={}\npassword=\"{password}\"\n{reach}\n", target.user);
+    let mut options = fs::File::options();
+    let file = options.create(true).truncate(true).write(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(HaulError::io("write", path))
+}
+
+/// Where the backup ends in the binary logs; newer releases name the file after themselves.
+fn position(backup: &Path) -> Result<Position, HaulError> {
+    let names = ["xtrabackup_binlog_info", "mariadb_backup_binlog_info"];
+    let text = names.iter().find_map(|name| fs::read_to_string(backup.join(name)).ok());
+    let found = text.as_deref().and_then(|text| {
+        let mut words = text.split_whitespace();
+        Some(Position { log: words.next()?.to_owned(), offset: words.next()?.parse().ok()? })
+    });
+    let hint = "turn log_bin on: without it nothing after a backup can be recovered";
+    found.ok_or_else(|| refused("the backup names no position: the server writes no binary log", hint).into())
+}

@@ -1,0 +1,349 @@
+//! A recovery from the first row to the last comparison: load, backup, changes, kill, restore, logs, verdict.
+
+use super::backup::Backups;
+use super::binlog::{Until, stretch};
+use super::changes::{Changes, fill};
+use super::restored::{apply, lay_logs};
+use super::rows::{damaged, differences, sums};
+use crate::HaulError;
+use crate::ledger::{Account, Finding, Ledger, Plan, Writing, audit};
+use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
+use evenkeel_os::Stop;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::process::signal;
+use evenkeel_site::sandbox::{self, Sandbox, SandboxEvent, SandboxSpec};
+use evenkeel_site::server::{Control, Target};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+const SOURCE: &str = "drill-source";
+const RESTORED: &str = "drill-restored";
+const DATABASE: &str = "evenkeel_drill";
+const SIGKILL: i32 = 9;
+const WRITERS: u32 = 8;
+/// Load before the first backup, between two, and after the last.
+const BETWEEN: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A rehearsal on private servers.
+pub struct Recover<'a> {
+    pub home: &'a Path,
+    pub server_binary: Option<PathBuf>,
+    pub incrementals: u32,
+    /// Writes per second of the ledger.
+    pub rate: f64,
+    /// Bytes of data before the load begins.
+    pub bytes: u64,
+    pub seed: Seed,
+    pub stop: &'a Stop,
+}
+
+/// A backup that was taken under load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Taken {
+    pub bytes: u64,
+    pub took_s: f64,
+    /// Longest time meanwhile in which no write was acknowledged.
+    pub stall_s: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timed {
+    pub step: &'static str,
+    pub took_s: f64,
+}
+
+/// Mean response time of the writes that arrived in a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Responses {
+    pub before_ms: Option<f64>,
+    pub during_ms: Option<f64>,
+    pub after_ms: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    pub server: String,
+    /// The full backup, then the incrementals.
+    pub backups: Vec<Taken>,
+    pub responses: Responses,
+    /// Of the recovery, in their order.
+    pub steps: Vec<Timed>,
+    /// From the kill until all that is recovered can be read.
+    pub recovery_s: f64,
+    /// Transactions of the binary logs that were applied.
+    pub transactions: u64,
+    /// From the last write that is there to the kill; 0 where none is lost.
+    pub recovery_point_s: f64,
+    pub account: Account,
+    /// Tables that are not as at the source, a line for each.
+    pub differences: Vec<String>,
+    /// Tables that CHECK TABLE calls damaged.
+    pub damaged: Vec<String>,
+}
+
+impl Report {
+    /// Whether all is there, as it was.
+    pub fn is_right(&self) -> bool {
+        self.account.is_right() && self.differences.is_empty() && self.damaged.is_empty()
+    }
+}
+
+/// Hears what is done now.
+pub type Tell<'a> = &'a mut dyn FnMut(&str);
+
+impl Recover<'_> {
+    /// Does it, and removes all servers and files of it.
+    /// Errors: a step that cannot be done, with what it said; or somebody asked to stop.
+    pub fn run(&self, tell: Tell<'_>) -> Result<Report, HaulError> {
+        let place = Place::new(self.home)?;
+        tell("starting a server");
+        let mut source = self.source(tell)?;
+        let work = source.dir().join("drill");
+        let target = Target { database: Some(DATABASE.into()), ..source.target() };
+        let mut scene = Scene { drill: self, work, target, taken: Vec::new(), spans: Vec::new() };
+        let (backups, killed) = scene.up_to_the_kill(&source, tell)?;
+        let found = scene.after_the_kill(&mut source, &backups, killed, tell)?;
+        drop(source);
+        drop(place);
+        Ok(found)
+    }
+
+    /// A server with binary logs in a folder of their own.
+    fn source(&self, tell: Tell<'_>) -> Result<Sandbox, HaulError> {
+        let spec =
+            SandboxSpec { server_binary: self.server_binary.clone(), ..SandboxSpec::new(self.home, SOURCE) };
+        let mut events = quiet(tell);
+        let mut source = Sandbox::up(&spec, self.stop, &mut events)?;
+        let logs = source.dir().join("drill/logs");
+        fs::create_dir_all(&logs).map_err(HaulError::io("create", &logs))?;
+        let settings = [
+            ("log_bin", logs.join("bin").display().to_string()),
+            ("server_id", "1".into()),
+            ("binlog_format", "ROW".into()),
+            ("sync_binlog", "1".into()),
+            ("innodb_flush_log_at_trx_commit", "1".into()),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();
+        source.restart(&settings, self.stop, &mut events)?;
+        Ok(source)
+    }
+}
+
+/// The servers of a drill are removed when this is dropped; so is what a killed one has left.
+struct Place<'a>(&'a Path);
+
+impl<'a> Place<'a> {
+    fn new(home: &'a Path) -> Result<Self, HaulError> {
+        let place = Self(home);
+        let names: Vec<String> = sandbox::list(home)?.into_iter().map(|info| info.name).collect();
+        for name in [SOURCE, RESTORED].map(str::to_owned) {
+            if names.contains(&name) {
+                sandbox::clean(home, &[name])?;
+            }
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        for name in [SOURCE, RESTORED] {
+            let _ = sandbox::clean(self.0, &[name.to_owned()]);
+        }
+    }
+}
+
+fn quiet(tell: Tell<'_>) -> impl FnMut(SandboxEvent) {
+    move |event| {
+        if let SandboxEvent::Note(text) = event {
+            tell(&text);
+        }
+    }
+}
+
+struct Scene<'a> {
+    drill: &'a Recover<'a>,
+    work: PathBuf,
+    target: Target,
+    taken: Vec<Taken>,
+    /// When each backup began and ended, on the clock of the ledger.
+    spans: Vec<(Nanos, Nanos)>,
+}
+
+/// The moment of the kill, on two clocks.
+struct Killed {
+    clock: Clock,
+    at: Nanos,
+    writing: Writing,
+}
+
+impl Scene<'_> {
+    fn ledger(&self) -> PathBuf {
+        self.work.join("ledger")
+    }
+
+    fn up_to_the_kill(&mut self, source: &Sandbox, tell: Tell<'_>) -> Result<(Backups, Killed), HaulError> {
+        let drill = self.drill;
+        tell("filling it");
+        let mut control = Control::connect_until(&source.target(), drill.stop)?;
+        control.exec(&format!("CREATE DATABASE {DATABASE}"))?;
+        let mut control = Control::connect_until(&self.target, drill.stop)?;
+        fill(&mut control, drill.bytes)?;
+        let plan = Plan {
+            targets: vec![self.target.clone()],
+            rate: drill.rate,
+            writers: WRITERS,
+            seed: drill.seed.child("writes"),
+            patience: PATIENCE,
+        };
+        let writing = Writing::start(&plan, &self.ledger(), drill.stop)?;
+        let changes = Changes::start(&self.target, drill.seed.child("changes"))?;
+        let mut backups = Backups::new(&self.work.join("backups"), &source.target(), drill.stop)?;
+        for number in 0..=drill.incrementals {
+            self.wait(BETWEEN)?;
+            tell(&match number {
+                0 => "full backup under load".to_owned(),
+                number => format!("incremental backup {number} under load"),
+            });
+            let (clock, begun) = (Clock::start(), writing.now());
+            let manifest = backups.take(drill.stop)?;
+            self.spans.push((begun, writing.now()));
+            let took_s = clock.now().as_secs_f64();
+            self.taken.push(Taken { bytes: manifest.bytes(), took_s, stall_s: 0.0 });
+        }
+        self.wait(BETWEEN)?;
+        tell("kill -9");
+        signal(source.pid(), SIGKILL);
+        let killed = Killed { clock: Clock::start(), at: writing.now(), writing };
+        killed.writing.halt();
+        drop(changes);
+        Ok((backups, killed))
+    }
+
+    fn after_the_kill(
+        &mut self,
+        source: &mut Sandbox,
+        backups: &Backups,
+        killed: Killed,
+        tell: Tell<'_>,
+    ) -> Result<Report, HaulError> {
+        let drill = self.drill;
+        let mut steps = Steps { clock: killed.clock, done: Vec::new(), last: Nanos::ZERO };
+        tell("restoring the backup");
+        let data = self.work.join("data");
+        let position = backups.restore(&data, drill.stop)?;
+        steps.ends("restore");
+        let stretch = stretch(&self.work.join("logs"), &position, &Until::End)?;
+        let settings = lay_logs(&stretch, &self.work.join("relay"))?;
+        steps.ends("logs");
+        tell("starting a server on it");
+        let spec = SandboxSpec {
+            server_binary: drill.server_binary.clone(),
+            data: Some(data),
+            settings,
+            ..SandboxSpec::new(drill.home, RESTORED)
+        };
+        let restored = Sandbox::up(&spec, drill.stop, &mut quiet(tell))?;
+        steps.ends("start");
+        tell("applying the binary logs");
+        apply(&mut Control::connect_until(&restored.target(), drill.stop)?, &stretch, drill.stop)?;
+        steps.ends("apply");
+        let recovery_s = steps.clock.now().as_secs_f64();
+        killed.writing.end()?;
+        tell("comparing it with the source, which recovers from the kill");
+        source.restart(&BTreeMap::new(), drill.stop, &mut quiet(tell))?;
+        let ledger = Ledger::read(&self.ledger())?;
+        let target = Target { database: Some(DATABASE.into()), ..restored.target() };
+        let account = audit(&mut Control::connect_until(&target, drill.stop)?, &ledger)?;
+        let there = sums(&restored.target(), drill.stop)?;
+        let differences = differences(&sums(&source.target(), drill.stop)?, &there);
+        let damaged = damaged(&restored.target(), drill.stop)?;
+        self.measure_stalls(&ledger);
+        Ok(Report {
+            server: Control::connect_until(&target, drill.stop)?.version().to_string(),
+            backups: std::mem::take(&mut self.taken),
+            responses: self.responses(&ledger),
+            steps: steps.done,
+            recovery_s,
+            transactions: stretch.transactions,
+            recovery_point_s: recovery_point(&ledger, &account, killed.at),
+            account,
+            differences,
+            damaged,
+        })
+    }
+
+    fn wait(&self, time: Duration) -> Result<(), HaulError> {
+        let clock = Clock::start();
+        while Duration::from(clock.now()) < time {
+            if self.drill.stop.is_set() {
+                return Err(HaulError::Stopped { path: self.work.clone(), at: 0 });
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn measure_stalls(&mut self, ledger: &Ledger) {
+        for (taken, (begun, ended)) in self.taken.iter_mut().zip(&self.spans) {
+            taken.stall_s = longest_gap(ledger, *begun, *ended).as_secs_f64();
+        }
+    }
+
+    fn responses(&self, ledger: &Ledger) -> Responses {
+        let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else {
+            return Responses::default();
+        };
+        let during = |at: Nanos| self.spans.iter().any(|(begun, ended)| (*begun..*ended).contains(&at));
+        Responses {
+            before_ms: mean_ms(ledger, &|at| at < first.0),
+            during_ms: mean_ms(ledger, &during),
+            after_ms: mean_ms(ledger, &|at| at >= last.1),
+        }
+    }
+}
+
+struct Steps {
+    clock: Clock,
+    done: Vec<Timed>,
+    last: Nanos,
+}
+
+impl Steps {
+    fn ends(&mut self, step: &'static str) {
+        let now = self.clock.now();
+        self.done.push(Timed { step, took_s: (now - self.last).as_secs_f64() });
+        self.last = now;
+    }
+}
+
+/// Mean response time of what arrived at such instants and was acknowledged.
+fn mean_ms(ledger: &Ledger, counts: &dyn Fn(Nanos) -> bool) -> Option<f64> {
+    let acknowledged = ledger.acknowledged().filter(|(arrival, _)| counts(*arrival));
+    let (sum, number) = acknowledged.fold((0.0, 0_u32), |(sum, number), (arrival, ended)| {
+        (sum + (ended - arrival).as_millis_f64(), number + 1)
+    });
+    (number > 0).then(|| sum / f64::from(number))
+}
+
+/// The longest time within a stretch in which nothing was acknowledged.
+fn longest_gap(ledger: &Ledger, begun: Nanos, ended: Nanos) -> Nanos {
+    let mut instants: Vec<Nanos> = ledger.acknowledged().map(|(_, at)| at).collect();
+    instants.retain(|at| (begun..ended).contains(at));
+    instants.extend([begun, ended]);
+    instants.sort_unstable();
+    instants.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
+}
+
+/// How long before the kill the first lost write was acknowledged.
+fn recovery_point(ledger: &Ledger, account: &Account, killed: Nanos) -> f64 {
+    let lost = account.named.get(&Finding::Lost);
+    let first = lost.into_iter().flatten().filter_map(|write| ledger.entries.get(write)?.ended).min();
+    first.map_or(0.0, |at| (killed - at).as_secs_f64())
+}
