@@ -2,13 +2,11 @@
 
 use super::binlog::Position;
 use super::manifest::Manifest;
-use super::program::run;
+use super::program::{login, run};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
-use evenkeel_site::server::{Address, Control, Flavor, Target};
+use evenkeel_site::server::{Control, Flavor, Target};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const PROGRAM: &str = "mariadb-backup";
@@ -28,9 +26,7 @@ impl Backups {
         let control = Control::connect_until(target, stop)?;
         check(&control)?;
         fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
-        let login = folder.join("login.cnf");
-        write_login(&login, target)?;
-        Ok(Self { folder: folder.to_owned(), login, taken: Vec::new() })
+        Ok(Self { folder: folder.to_owned(), login: login(folder, target)?, taken: Vec::new() })
     }
 
     /// Takes the full backup, and after it incrementals.
@@ -49,7 +45,7 @@ impl Backups {
         Manifest::write(&into, position(&into)?)
     }
 
-    /// Makes one data directory of all, which is at the position that it returns. The backups are used up.
+    /// Makes one data directory of all, which is at the position that it returns. The full backup is prepared, and no base any more.
     /// Errors: a file is not as it was written, or what the program says.
     pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Position, HaulError> {
         let (full, rest) =
@@ -104,19 +100,6 @@ fn check(control: &Control) -> Result<(), HaulError> {
             Err(refused(what, "install the one of the server's release").into())
         }
     }
-}
-
-/// Its password must not stand in a list of processes.
-fn write_login(path: &Path, target: &Target) -> Result<(), HaulError> {
-    let reach = match &target.address {
-        Address::Unix(socket) => format!("socket={}", socket.display()),
-        Address::Tcp { host, port } => format!("host={host}\nport={port}\nprotocol=tcp"),
-    };
-    let password = target.password.as_deref().unwrap_or_default().replace('\\', "\\\\").replace('"', "\\\"");
-    let text = format!("[client]\nuser={}\npassword=\"{password}\"\n{reach}\n", target.user);
-    let mut options = fs::File::options();
-    let file = options.create(true).truncate(true).write(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(HaulError::io("write", path))
 }
 
 /// Where the backup ends in the binary logs; newer releases name the file after themselves.

@@ -35,14 +35,14 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Starts; ends by itself where the server does.
-    pub fn start(target: &Target, seed: Seed) -> Result<Self, HaulError> {
+    /// Starts; ends by itself where the server does. Whether definitions change too: a dump of one instant does not bear that.
+    pub fn start(target: &Target, seed: Seed, definitions: bool) -> Result<Self, HaulError> {
         let mut control = Control::connect(target)?;
         let end = Stop::default();
         let ended = end.clone();
         let work = move || {
             let mut random = Random::new(seed);
-            while !ended.is_set() && !is_over(control.exec(&change(&mut random))) {
+            while !ended.is_set() && !is_over(control.exec(&change(&mut random, definitions))) {
                 thread::sleep(PAUSE);
             }
         };
@@ -64,9 +64,9 @@ fn is_over(outcome: Result<u64, TargetError>) -> bool {
     !matches!(outcome, Ok(_) | Err(TargetError::Statement { .. }))
 }
 
-fn change(random: &mut Random) -> String {
+fn change(random: &mut Random, definitions: bool) -> String {
     let number = random.uniform(0, 999);
-    match random.uniform(0, 99) {
+    match random.uniform(0, if definitions { 99 } else { 94 }) {
         0..40 => format!(
             "INSERT INTO keyed (v, filler) VALUES ({number}, UUID()), ({number}, UUID()), ({number}, UUID())"
         ),

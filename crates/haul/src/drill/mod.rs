@@ -5,11 +5,15 @@
 mod backup;
 pub mod binlog;
 mod changes;
+mod dump;
 mod manifest;
+mod method;
 mod program;
 mod recover;
 mod restored;
 mod rows;
+mod snapshot;
 
 pub use manifest::Manifest;
+pub use method::Method;
 pub use recover::{Recover, Report, Responses, Taken, Timed};

@@ -3,8 +3,11 @@
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_os::process::{Owned, alone};
+use evenkeel_site::server::{Address, Target};
 use std::fs::{self, File};
-use std::path::Path;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -61,4 +64,19 @@ fn failed(program: &str, log: &Path) -> HaulError {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = lines[lines.len().saturating_sub(SHOWN)..].join("; ");
     refused(format!("{program} failed: {last}"), "see what it says; the server was not changed").into()
+}
+
+/// Writes the login into a file that nobody else reads: a password must not stand in a list of processes.
+pub fn login(folder: &Path, target: &Target) -> Result<PathBuf, HaulError> {
+    let path = folder.join("login.cnf");
+    let reach = match &target.address {
+        Address::Unix(socket) => format!("socket={}", socket.display()),
+        Address::Tcp { host, port } => format!("host={host}\nport={port}\nprotocol=tcp"),
+    };
+    let password = target.password.as_deref().unwrap_or_default().replace('\\', "\\\\").replace('"', "\\\"");
+    let text = format!("[client]\nuser={}\npassword=\"{password}\"\n{reach}\n", target.user);
+    let mut options = fs::File::options();
+    let file = options.create(true).truncate(true).write(true).mode(0o600).open(&path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(HaulError::io("write", &path))?;
+    Ok(path)
 }

@@ -1,8 +1,9 @@
 //! A recovery from the first row to the last comparison: load, backup, changes, kill, restore, logs, verdict.
 
-use super::backup::Backups;
 use super::binlog::{Until, stretch};
 use super::changes::{Changes, fill};
+use super::manifest::Manifest;
+use super::method::{self, Method, Source};
 use super::restored::{apply, lay_logs};
 use super::rows::{damaged, differences, sums};
 use crate::HaulError;
@@ -12,7 +13,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process::signal;
-use evenkeel_site::sandbox::{self, Sandbox, SandboxEvent, SandboxSpec};
+use evenkeel_site::sandbox::{self, FileDisk, FileSystem, Sandbox, SandboxEvent, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,12 +29,15 @@ const SIGKILL: i32 = 9;
 const WRITERS: u32 = 8;
 /// Load before the first backup, between two, and after the last.
 const BETWEEN: Duration = Duration::from_secs(2);
+/// What the volume of a snapshot has besides the data: system tables, logs, and what the changes add.
+const VOLUME: u64 = 2 << 30;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A rehearsal on private servers.
 pub struct Recover<'a> {
     pub home: &'a Path,
     pub server_binary: Option<PathBuf>,
+    pub method: Method,
     pub incrementals: u32,
     /// Writes per second of the ledger.
     pub rate: f64,
@@ -107,8 +111,8 @@ impl Recover<'_> {
         let work = source.dir().join("drill");
         let target = Target { database: Some(DATABASE.into()), ..source.target() };
         let mut scene = Scene { drill: self, work, target, taken: Vec::new(), spans: Vec::new() };
-        let (backups, killed) = scene.up_to_the_kill(&source, tell)?;
-        let found = scene.after_the_kill(&mut source, &backups, killed, tell)?;
+        let (taken, killed) = scene.up_to_the_kill(&source, tell)?;
+        let found = scene.after_the_kill(&mut source, &taken, killed, tell)?;
         drop(source);
         drop(place);
         Ok(found)
@@ -116,8 +120,12 @@ impl Recover<'_> {
 
     /// A server with binary logs in a folder of their own.
     fn source(&self, tell: Tell<'_>) -> Result<Sandbox, HaulError> {
-        let spec =
+        let mut spec =
             SandboxSpec { server_binary: self.server_binary.clone(), ..SandboxSpec::new(self.home, SOURCE) };
+        if self.method == Method::Snapshot {
+            let bytes = (VOLUME + 4 * self.bytes).next_multiple_of(1 << 20);
+            spec.domain.file_disk = Some(FileDisk { bytes, file_system: FileSystem::Xfs });
+        }
         let mut events = quiet(tell);
         let mut source = Sandbox::up(&spec, self.stop, &mut events)?;
         let logs = source.dir().join("drill/logs");
@@ -188,7 +196,11 @@ impl Scene<'_> {
         self.work.join("ledger")
     }
 
-    fn up_to_the_kill(&mut self, source: &Sandbox, tell: Tell<'_>) -> Result<(Backups, Killed), HaulError> {
+    fn up_to_the_kill(
+        &mut self,
+        source: &Sandbox,
+        tell: Tell<'_>,
+    ) -> Result<(method::Taken, Killed), HaulError> {
         let drill = self.drill;
         tell("filling it");
         let mut control = Control::connect_until(&source.target(), drill.stop)?;
@@ -203,19 +215,21 @@ impl Scene<'_> {
             patience: PATIENCE,
         };
         let writing = Writing::start(&plan, &self.ledger(), drill.stop)?;
-        let changes = Changes::start(&self.target, drill.seed.child("changes"))?;
-        let mut backups = Backups::new(&self.work.join("backups"), &source.target(), drill.stop)?;
-        for number in 0..=drill.incrementals {
+        let changes =
+            Changes::start(&self.target, drill.seed.child("changes"), drill.method != Method::Dump)?;
+        let from = Source {
+            folder: self.work.join("backups"),
+            data: source.dir().join("data").canonicalize().map_err(HaulError::io("read", source.dir()))?,
+            target: source.target(),
+            stop: drill.stop,
+        };
+        self.wait(BETWEEN)?;
+        tell(&format!("{} under load", drill.method));
+        let mut taken = self.timed(&writing, || method::Taken::first(drill.method, &from))?;
+        for number in 1..=drill.incrementals {
             self.wait(BETWEEN)?;
-            tell(&match number {
-                0 => "full backup under load".to_owned(),
-                number => format!("incremental backup {number} under load"),
-            });
-            let (clock, begun) = (Clock::start(), writing.now());
-            let manifest = backups.take(drill.stop)?;
-            self.spans.push((begun, writing.now()));
-            let took_s = clock.now().as_secs_f64();
-            self.taken.push(Taken { bytes: manifest.bytes(), took_s, stall_s: 0.0 });
+            tell(&format!("incremental {number} under load"));
+            self.timed(&writing, || Ok(((), taken.next(drill.stop)?)))?;
         }
         self.wait(BETWEEN)?;
         tell("kill -9");
@@ -223,13 +237,27 @@ impl Scene<'_> {
         let killed = Killed { clock: Clock::start(), at: writing.now(), writing };
         killed.writing.halt();
         drop(changes);
-        Ok((backups, killed))
+        Ok((taken, killed))
+    }
+
+    fn timed<T>(
+        &mut self,
+        writing: &Writing,
+        take: impl FnOnce() -> Result<(T, Manifest), HaulError>,
+    ) -> Result<T, HaulError> {
+        let begun = writing.now();
+        let (taken, manifest) = take()?;
+        let ended = writing.now();
+        self.spans.push((begun, ended));
+        let took_s = (ended - begun).as_secs_f64();
+        self.taken.push(Taken { bytes: manifest.bytes(), took_s, stall_s: 0.0 });
+        Ok(taken)
     }
 
     fn after_the_kill(
         &mut self,
         source: &mut Sandbox,
-        backups: &Backups,
+        taken: &method::Taken,
         killed: Killed,
         tell: Tell<'_>,
     ) -> Result<Report, HaulError> {
@@ -237,7 +265,7 @@ impl Scene<'_> {
         let mut steps = Steps { clock: killed.clock, done: Vec::new(), last: Nanos::ZERO };
         tell("restoring the backup");
         let data = self.work.join("data");
-        let position = backups.restore(&data, drill.stop)?;
+        let position = taken.restore(&data, drill.stop)?;
         steps.ends("restore");
         let stretch = stretch(&self.work.join("logs"), &position, &Until::End)?;
         let settings = lay_logs(&stretch, &self.work.join("relay"))?;
@@ -245,12 +273,15 @@ impl Scene<'_> {
         tell("starting a server on it");
         let spec = SandboxSpec {
             server_binary: drill.server_binary.clone(),
-            data: Some(data),
+            data: data.exists().then_some(data),
             settings,
             ..SandboxSpec::new(drill.home, RESTORED)
         };
         let restored = Sandbox::up(&spec, drill.stop, &mut quiet(tell))?;
         steps.ends("start");
+        if taken.load(&restored.target(), drill.stop)? {
+            steps.ends("load");
+        }
         tell("applying the binary logs");
         apply(&mut Control::connect_until(&restored.target(), drill.stop)?, &stretch, drill.stop)?;
         steps.ends("apply");

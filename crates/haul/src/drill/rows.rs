@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub type Sums = BTreeMap<String, (u64, String)>;
 
 /// Databases of servers themselves.
-const OWN: &str = "('mysql', 'information_schema', 'performance_schema', 'sys')";
+pub(super) const OWN: &str = "('mysql', 'information_schema', 'performance_schema', 'sys')";
 
 /// Reads all tables of users.
 /// Errors: the server does not answer, or somebody asked to stop.

@@ -9,7 +9,7 @@ use crate::{format, out};
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_haul::drill::{Recover, Report};
+use evenkeel_haul::drill::{Method, Recover, Report};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,6 +22,7 @@ kill. Then all rows are compared with those of the source, CHECK TABLE looks at 
 
 Examples:
   evenkeel drill recover
+  evenkeel drill recover --method snapshot
   evenkeel drill recover --rto 10m --rpo 5s --size 2G --json
 
 Exit codes: 0 all is there, within the objectives; 1 an objective is missed, or a row differs; 2 wrong use, or a step that cannot be
@@ -33,9 +34,12 @@ pub struct Args {
     /// Recovery point objective: how old a lost write may be
     #[arg(long, value_name = "TIME")]
     pub rpo: Option<String>,
-    /// Incremental backups after the full one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=20))]
-    pub incrementals: u32,
+    /// How the backup is taken: backup (mariadb-backup), snapshot (on a private XFS volume; needs root) or dump
+    #[arg(long, value_name = "HOW", default_value = "backup", value_parser = method)]
+    pub method: Method,
+    /// Incremental backups after the full one, by mariadb-backup [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=20))]
+    pub incrementals: Option<u32>,
     /// Data before the load begins
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub size: String,
@@ -53,6 +57,11 @@ pub struct Args {
     pub json: bool,
 }
 
+fn method(text: &str) -> Result<Method, String> {
+    let known = Method::ALL.into_iter().find(|method| method.word() == text);
+    known.ok_or_else(|| "write backup, snapshot or dump".to_owned())
+}
+
 /// Does the whole chain, and says whether the objectives are met.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let objective =
@@ -61,7 +70,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let drill = Recover {
         home: &session.home,
         server_binary: args.server.clone(),
-        incrementals: args.incrementals,
+        method: args.method,
+        incrementals: args.incrementals.unwrap_or(u32::from(args.method == Method::Backup)),
         rate: args.rate,
         bytes: units::bytes(&args.size)?,
         seed: Seed(args.seed),
@@ -74,7 +84,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let mut value = serde_json::to_value(&report)?;
     value["missed"] = json!(missed);
     value["is_right"] = json!(report.is_right());
-    out::answer(args.json, &value, || out::write(&text(&report, &missed)))?;
+    out::answer(args.json, &value, || out::write(&text(&report, args.method, &missed)))?;
     Ok(if report.is_right() && missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
@@ -109,10 +119,10 @@ impl Objectives {
 }
 
 /// What was done and measured, then what is wrong.
-fn text(report: &Report, missed: &[String]) -> String {
+fn text(report: &Report, method: Method, missed: &[String]) -> String {
     let mut text = format!("{}\n", report.server);
     for (number, taken) in report.backups.iter().enumerate() {
-        let name = if number == 0 { "full backup".to_owned() } else { format!("incremental {number}") };
+        let name = if number == 0 { method.word().to_owned() } else { format!("incremental {number}") };
         text += &format!(
             "  {name:<14}{:>10} in {}; longest pause of writes {}\n",
             format::bytes(taken.bytes),

@@ -1,0 +1,97 @@
+//! A dump by mariadb-dump, of all databases but the server's own, as of one instant.
+
+use super::binlog::Position;
+use super::manifest::Manifest;
+use super::program::{login, run_into};
+use crate::{HaulError, refused};
+use evenkeel_os::Stop;
+use evenkeel_site::server::{Control, Flavor, Target};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+const FILE: &str = "dump.sql";
+/// The position stands within so many lines.
+const HEAD: usize = 100;
+
+pub struct Dump {
+    folder: PathBuf,
+}
+
+impl Dump {
+    /// Takes it.
+    /// Errors: what the program says, or somebody asked to stop.
+    pub fn take(folder: &Path, target: &Target, stop: &Stop) -> Result<(Self, Manifest), HaulError> {
+        fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
+        let mut control = Control::connect_until(target, stop)?;
+        let (program, package) = match control.version().flavor {
+            Flavor::MariaDb => ("mariadb-dump", "mariadb-client"),
+            Flavor::MySql => ("mysqldump", "mysql-client"),
+        };
+        let position = if program == "mysqldump" { "--source-data=2" } else { "--master-data=2" };
+        let login = login(folder, target)?;
+        let mut arguments = vec![format!("--defaults-file={}", login.display())];
+        let flags = [
+            "--single-transaction",
+            position,
+            "--routines",
+            "--triggers",
+            "--events",
+            "--hex-blob",
+            "--databases",
+        ];
+        arguments.extend(flags.map(str::to_owned));
+        arguments.extend(databases(&mut control)?);
+        let path = folder.join(FILE);
+        let out = File::create(&path).map_err(HaulError::io("create", &path))?;
+        let dumped =
+            run_into(program, package, &arguments, (Stdio::null(), &folder.join("dump.log")), out, stop);
+        let _ = fs::remove_file(&login);
+        dumped?;
+        let manifest = Manifest::write(folder, position_of(&path)?)?;
+        Ok((Self { folder: folder.to_owned() }, manifest))
+    }
+
+    /// Where it ends in the binary logs.
+    /// Errors: it is not as it was written.
+    pub fn position(&self) -> Result<Position, HaulError> {
+        let manifest = Manifest::read(&self.folder)?;
+        manifest.verify(&self.folder)?;
+        Ok(manifest.position)
+    }
+
+    /// Loads it into a new server.
+    pub fn load(&self, target: &Target, stop: &Stop) -> Result<(), HaulError> {
+        let scratch = self.folder.with_extension("load");
+        fs::create_dir_all(&scratch).map_err(HaulError::io("create", &scratch))?;
+        let arguments = [format!("--defaults-file={}", login(&scratch, target)?.display())];
+        let path = self.folder.join(FILE);
+        let dump = File::open(&path).map_err(HaulError::io("read", &path))?;
+        let log = scratch.join("load.log");
+        let out = File::create(scratch.join("load.out")).map_err(HaulError::io("create", &log))?;
+        run_into("mariadb", "mariadb-client", &arguments, (Stdio::from(dump), &log), out, stop)
+    }
+}
+
+fn databases(control: &mut Control) -> Result<Vec<String>, HaulError> {
+    let found = control.query(&format!(
+        "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN {}",
+        super::rows::OWN
+    ))?;
+    Ok(found.rows.into_iter().flatten().flatten().collect())
+}
+
+/// `-- CHANGE MASTER TO MASTER_LOG_FILE='bin.000001', MASTER_LOG_POS=852;`
+fn position_of(path: &Path) -> Result<Position, HaulError> {
+    let file = BufReader::new(File::open(path).map_err(HaulError::io("read", path))?);
+    let lines = file.lines().take(HEAD).map_while(Result::ok);
+    let found = lines.filter_map(|line| {
+        let (_, rest) = line.split_once("_LOG_FILE='")?;
+        let (log, rest) = rest.split_once("', ")?;
+        let (_, offset) = rest.split_once("_LOG_POS=")?;
+        Some(Position { log: log.to_owned(), offset: offset.trim_end_matches(';').trim().parse().ok()? })
+    });
+    let hint = "dump with --master-data=2: without a position nothing after the dump can be recovered";
+    found.last().ok_or_else(|| refused(format!("{} names no position", path.display()), hint).into())
+}
