@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 # Server and client programs without a system service; they are installed where they are missing.
-PACKAGES := mariadb-server-core mariadb-client-core
+PACKAGES := mariadb-server-core mariadb-client-core mariadb-client mariadb-backup
 BENCH_PACKAGES := $(PACKAGES) sysbench haproxy openssl iproute2 gawk iperf3
 # Headers of the server, by which the plugin's layouts are checked.
 HEADERS_PACKAGES := libmariadbd-dev
@@ -138,7 +138,7 @@ toolchain:
 tools:
 	@command -v cc >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
-	@PATH="$$PATH:/usr/sbin"; { command -v mariadbd && command -v mariadb-install-db && command -v mariadb; } >/dev/null \
+	@PATH="$$PATH:/usr/sbin"; { command -v mariadbd && command -v mariadb-install-db && command -v mariadb && command -v mariadb-binlog && command -v mariadb-backup; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(PACKAGES); }
 	@test -e /usr/include/mariadb/server/mysql/plugin_audit.h \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(HEADERS_PACKAGES); }

@@ -11,6 +11,7 @@ mod cli;
 mod compare;
 mod contrib;
 mod domain;
+mod drill;
 mod elsewhere;
 mod guard;
 mod house;

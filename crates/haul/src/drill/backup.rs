@@ -15,7 +15,7 @@ const PROGRAM: &str = "mariadb-backup";
 pub struct Backups {
     folder: PathBuf,
     /// The login, in a file that nobody else reads.
-    login: PathBuf,
+    login: Option<PathBuf>,
     taken: Vec<PathBuf>,
 }
 
@@ -26,7 +26,31 @@ impl Backups {
         let control = Control::connect_until(target, stop)?;
         check(&control)?;
         fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
-        Ok(Self { folder: folder.to_owned(), login: login(folder, target)?, taken: Vec::new() })
+        Ok(Self { folder: folder.to_owned(), login: Some(login(folder, target)?), taken: Vec::new() })
+    }
+
+    /// Copies a full backup and incrementals on it, which somebody else has taken, to be restored: they are not changed.
+    /// Errors: one of them is no backup of mariadb-backup, or cannot be copied.
+    pub fn copy(folder: &Path, of: &[PathBuf]) -> Result<Self, HaulError> {
+        fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
+        let mut taken = Vec::new();
+        for (number, backup) in of.iter().enumerate() {
+            if !is_backup(backup) {
+                let what = format!("{} is no backup of mariadb-backup", backup.display());
+                return Err(refused(what, "name the folder of --target-dir").into());
+            }
+            let into = folder.join(number.to_string());
+            let words = ["-a".as_ref(), "--reflink=auto".as_ref(), backup.as_os_str(), into.as_os_str()];
+            let copied = evenkeel_os::tools::run("cp", &words);
+            copied.map_err(|error| {
+                refused(error.to_string(), "a copy is prepared, since that changes a backup: free some space")
+            })?;
+            if !into.join(Manifest::NAME).exists() {
+                Manifest::write(&into, position(&into))?;
+            }
+            taken.push(into);
+        }
+        Ok(Self { folder: folder.to_owned(), login: None, taken })
     }
 
     /// Takes the full backup, and after it incrementals.
@@ -34,27 +58,25 @@ impl Backups {
     pub fn take(&mut self, stop: &Stop) -> Result<Manifest, HaulError> {
         let name = self.taken.len().to_string();
         let into = self.folder.join(&name);
-        let mut arguments = vec![
-            format!("--defaults-file={}", self.login.display()),
-            "--backup".to_owned(),
-            format!("--target-dir={}", into.display()),
-        ];
+        let login = self.login.as_ref().map(|login| format!("--defaults-file={}", login.display()));
+        let mut arguments: Vec<String> = login.into_iter().collect();
+        arguments.extend(["--backup".to_owned(), format!("--target-dir={}", into.display())]);
         arguments.extend(self.taken.last().map(|base| format!("--incremental-basedir={}", base.display())));
         run(PROGRAM, PROGRAM, &arguments, &self.log(&format!("backup-{name}")), stop)?;
         self.taken.push(into.clone());
-        Manifest::write(&into, position(&into)?)
+        Manifest::write(&into, position(&into))
     }
 
     /// Makes one data directory of all, which is at the position that it returns. The full backup is prepared, and no base any more.
     /// Errors: a file is not as it was written, or what the program says.
-    pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Position, HaulError> {
+    pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
         let (full, rest) =
             self.taken.split_first().ok_or_else(|| refused("there is no backup", "take one"))?;
         let mut last = None;
         for each in &self.taken {
             let manifest = Manifest::read(each)?;
             manifest.verify(each)?;
-            last = Some(manifest.position);
+            last = manifest.position;
         }
         let target = format!("--target-dir={}", full.display());
         let prepare = |more: Option<String>, name: &str| {
@@ -72,7 +94,7 @@ impl Backups {
         let datadir = format!("--datadir={}", data.display());
         let arguments = ["--no-defaults", "--copy-back", &target, &datadir].map(str::to_owned);
         run(PROGRAM, PROGRAM, &arguments, &self.log("copy-back"), stop)?;
-        last.ok_or_else(|| refused("there is no backup", "take one").into())
+        Ok(last)
     }
 
     fn log(&self, name: &str) -> PathBuf {
@@ -102,14 +124,14 @@ fn check(control: &Control) -> Result<(), HaulError> {
     }
 }
 
-/// Where the backup ends in the binary logs; newer releases name the file after themselves.
-fn position(backup: &Path) -> Result<Position, HaulError> {
+/// Where the backup ends in the binary logs; newer releases name the file after themselves. `None` of a server that writes none.
+fn position(backup: &Path) -> Option<Position> {
     let names = ["xtrabackup_binlog_info", "mariadb_backup_binlog_info"];
-    let text = names.iter().find_map(|name| fs::read_to_string(backup.join(name)).ok());
-    let found = text.as_deref().and_then(|text| {
-        let mut words = text.split_whitespace();
-        Some(Position { log: words.next()?.to_owned(), offset: words.next()?.parse().ok()? })
-    });
-    let hint = "turn log_bin on: without it nothing after a backup can be recovered";
-    found.ok_or_else(|| refused("the backup names no position: the server writes no binary log", hint).into())
+    let text = names.iter().find_map(|name| fs::read_to_string(backup.join(name)).ok())?;
+    let mut words = text.split_whitespace();
+    Some(Position { log: words.next()?.to_owned(), offset: words.next()?.parse().ok()? })
+}
+
+fn is_backup(folder: &Path) -> bool {
+    ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"].iter().any(|name| folder.join(name).exists())
 }

@@ -3,7 +3,7 @@
 use super::binlog::Position;
 use super::manifest::Manifest;
 use super::program::{login, run_into};
-use crate::{HaulError, refused};
+use crate::HaulError;
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Flavor, Target};
 use std::fs::{self, File};
@@ -16,7 +16,11 @@ const FILE: &str = "dump.sql";
 const HEAD: usize = 100;
 
 pub struct Dump {
-    folder: PathBuf,
+    path: PathBuf,
+    /// Folder for the login, and for what the client says.
+    scratch: PathBuf,
+    /// Whether it has a manifest beside it.
+    is_ours: bool,
 }
 
 impl Dump {
@@ -50,24 +54,32 @@ impl Dump {
         let _ = fs::remove_file(&login);
         dumped?;
         let manifest = Manifest::write(folder, position_of(&path)?)?;
-        Ok((Self { folder: folder.to_owned() }, manifest))
+        Ok((Self { path, scratch: folder.with_extension("load"), is_ours: true }, manifest))
+    }
+
+    /// One that somebody else has made; it is read where it is.
+    pub fn of(path: &Path, scratch: &Path) -> Self {
+        Self { path: path.to_owned(), scratch: scratch.to_owned(), is_ours: false }
     }
 
     /// Where it ends in the binary logs.
     /// Errors: it is not as it was written.
-    pub fn position(&self) -> Result<Position, HaulError> {
-        let manifest = Manifest::read(&self.folder)?;
-        manifest.verify(&self.folder)?;
+    pub fn position(&self) -> Result<Option<Position>, HaulError> {
+        if !self.is_ours {
+            return position_of(&self.path);
+        }
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let manifest = Manifest::read(folder)?;
+        manifest.verify(folder)?;
         Ok(manifest.position)
     }
 
     /// Loads it into a new server.
     pub fn load(&self, target: &Target, stop: &Stop) -> Result<(), HaulError> {
-        let scratch = self.folder.with_extension("load");
-        fs::create_dir_all(&scratch).map_err(HaulError::io("create", &scratch))?;
-        let arguments = [format!("--defaults-file={}", login(&scratch, target)?.display())];
-        let path = self.folder.join(FILE);
-        let dump = File::open(&path).map_err(HaulError::io("read", &path))?;
+        let scratch = &self.scratch;
+        fs::create_dir_all(scratch).map_err(HaulError::io("create", scratch))?;
+        let arguments = [format!("--defaults-file={}", login(scratch, target)?.display())];
+        let dump = File::open(&self.path).map_err(HaulError::io("read", &self.path))?;
         let log = scratch.join("load.log");
         let out = File::create(scratch.join("load.out")).map_err(HaulError::io("create", &log))?;
         run_into("mariadb", "mariadb-client", &arguments, (Stdio::from(dump), &log), out, stop)
@@ -82,8 +94,8 @@ fn databases(control: &mut Control) -> Result<Vec<String>, HaulError> {
     Ok(found.rows.into_iter().flatten().flatten().collect())
 }
 
-/// `-- CHANGE MASTER TO MASTER_LOG_FILE='bin.000001', MASTER_LOG_POS=852;`
-fn position_of(path: &Path) -> Result<Position, HaulError> {
+/// From a line as `-- CHANGE MASTER TO MASTER_LOG_FILE='bin.000001', MASTER_LOG_POS=852;`, where there is one.
+fn position_of(path: &Path) -> Result<Option<Position>, HaulError> {
     let file = BufReader::new(File::open(path).map_err(HaulError::io("read", path))?);
     let lines = file.lines().take(HEAD).map_while(Result::ok);
     let found = lines.filter_map(|line| {
@@ -92,6 +104,5 @@ fn position_of(path: &Path) -> Result<Position, HaulError> {
         let (_, offset) = rest.split_once("_LOG_POS=")?;
         Some(Position { log: log.to_owned(), offset: offset.trim_end_matches(';').trim().parse().ok()? })
     });
-    let hint = "dump with --master-data=2: without a position nothing after the dump can be recovered";
-    found.last().ok_or_else(|| refused(format!("{} names no position", path.display()), hint).into())
+    Ok(found.last())
 }

@@ -9,18 +9,18 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
-const NAME: &str = "evenkeel-backup.json";
-
-/// A backup's files with their lengths and checksums, and where in the binary logs it ends.
+/// A backup's files with their lengths and checksums, and where in the binary logs it ends; `None` of a server that writes none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    pub position: Position,
+    pub position: Option<Position>,
     pub files: BTreeMap<PathBuf, (u64, String)>,
 }
 
 impl Manifest {
+    pub const NAME: &str = "evenkeel-backup.json";
+
     /// Reads all files of a folder, and writes the manifest into it.
-    pub fn write(folder: &Path, position: Position) -> Result<Self, HaulError> {
+    pub fn write(folder: &Path, position: Option<Position>) -> Result<Self, HaulError> {
         let mut files = BTreeMap::new();
         let mut all = Vec::new();
         list(folder, &mut all)?;
@@ -29,14 +29,15 @@ impl Manifest {
             files.insert(name, checksum(&path)?);
         }
         let manifest = Self { position, files };
-        let (path, text) = (folder.join(NAME), serde_json::to_vec_pretty(&manifest).unwrap_or_default());
+        let (path, text) =
+            (folder.join(Self::NAME), serde_json::to_vec_pretty(&manifest).unwrap_or_default());
         fs::write(&path, text).map_err(HaulError::io("write", &path))?;
         Ok(manifest)
     }
 
     /// Errors: there is none, or it is damaged.
     pub fn read(folder: &Path) -> Result<Self, HaulError> {
-        let path = folder.join(NAME);
+        let path = folder.join(Self::NAME);
         let text = fs::read(&path).map_err(HaulError::io("read", &path))?;
         let damaged = |error| refused(format!("{}: {error}", path.display()), "take another backup");
         Ok(serde_json::from_slice(&text).map_err(damaged)?)
@@ -74,7 +75,7 @@ fn list(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), HaulError> {
         let path = entry.map_err(HaulError::io("read", folder))?.path();
         match path.is_dir() {
             true => list(&path, into)?,
-            false if path.file_name().is_some_and(|name| name == NAME) => {}
+            false if path.file_name().is_some_and(|name| name == Manifest::NAME) => {}
             false => into.push(path),
         }
     }
@@ -107,7 +108,7 @@ mod tests {
         fs::create_dir(folder.path().join("db")).unwrap();
         fs::write(&file, b"abc").unwrap();
         let position = Position { log: "bin.000001".into(), offset: 4 };
-        let manifest = Manifest::write(folder.path(), position).unwrap();
+        let manifest = Manifest::write(folder.path(), Some(position)).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
         assert_eq!(manifest.bytes(), 3);
         manifest.verify(folder.path()).unwrap();

@@ -69,7 +69,7 @@ impl Taken {
     }
 
     /// Makes a data directory, where the method has one; the position that it is at.
-    pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Position, HaulError> {
+    pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
         match self {
             Self::Backup(backups) => backups.restore(data, stop),
             Self::Snapshot(taken) => taken.restore(data),

@@ -6,6 +6,7 @@ mod backup;
 pub mod binlog;
 mod changes;
 mod dump;
+mod from;
 mod manifest;
 mod method;
 mod program;
@@ -14,6 +15,8 @@ mod restored;
 mod rows;
 mod snapshot;
 
+pub use from::{Found, From};
 pub use manifest::Manifest;
 pub use method::Method;
-pub use recover::{Recover, Report, Responses, Taken, Timed};
+pub use recover::{Recover, Report, Responses, Taken};
+pub use restored::{Tell, Timed};

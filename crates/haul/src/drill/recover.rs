@@ -1,10 +1,10 @@
 //! A recovery from the first row to the last comparison: load, backup, changes, kill, restore, logs, verdict.
 
-use super::binlog::{Until, stretch};
+use super::binlog::Until;
 use super::changes::{Changes, fill};
 use super::manifest::Manifest;
 use super::method::{self, Method, Source};
-use super::restored::{apply, lay_logs};
+use super::restored::{Restore, Steps, Tell, Timed, quiet};
 use super::rows::{damaged, differences, sums};
 use crate::HaulError;
 use crate::ledger::{Account, Finding, Ledger, Plan, Writing, audit};
@@ -13,7 +13,7 @@ use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process::signal;
-use evenkeel_site::sandbox::{self, FileDisk, FileSystem, Sandbox, SandboxEvent, SandboxSpec};
+use evenkeel_site::sandbox::{self, FileDisk, FileSystem, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -56,12 +56,6 @@ pub struct Taken {
     pub stall_s: f64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Timed {
-    pub step: &'static str,
-    pub took_s: f64,
-}
-
 /// Mean response time of the writes that arrived in a stretch of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Responses {
@@ -97,9 +91,6 @@ impl Report {
         self.account.is_right() && self.differences.is_empty() && self.damaged.is_empty()
     }
 }
-
-/// Hears what is done now.
-pub type Tell<'a> = &'a mut dyn FnMut(&str);
 
 impl Recover<'_> {
     /// Does it, and removes all servers and files of it.
@@ -163,14 +154,6 @@ impl Drop for Place<'_> {
     fn drop(&mut self) {
         for name in [SOURCE, RESTORED] {
             let _ = sandbox::clean(self.0, &[name.to_owned()]);
-        }
-    }
-}
-
-fn quiet(tell: Tell<'_>) -> impl FnMut(SandboxEvent) {
-    move |event| {
-        if let SandboxEvent::Note(text) = event {
-            tell(&text);
         }
     }
 }
@@ -262,29 +245,18 @@ impl Scene<'_> {
         tell: Tell<'_>,
     ) -> Result<Report, HaulError> {
         let drill = self.drill;
-        let mut steps = Steps { clock: killed.clock, done: Vec::new(), last: Nanos::ZERO };
-        tell("restoring the backup");
-        let data = self.work.join("data");
-        let position = taken.restore(&data, drill.stop)?;
-        steps.ends("restore");
-        let stretch = stretch(&self.work.join("logs"), &position, &Until::End)?;
-        let settings = lay_logs(&stretch, &self.work.join("relay"))?;
-        steps.ends("logs");
-        tell("starting a server on it");
-        let spec = SandboxSpec {
-            server_binary: drill.server_binary.clone(),
-            data: data.exists().then_some(data),
-            settings,
-            ..SandboxSpec::new(drill.home, RESTORED)
+        let mut steps = Steps::from(killed.clock);
+        let restore = Restore {
+            spec: SandboxSpec {
+                server_binary: drill.server_binary.clone(),
+                ..SandboxSpec::new(drill.home, RESTORED)
+            },
+            work: &self.work,
+            logs: Some(&self.work.join("logs")),
+            until: &Until::End,
+            stop: drill.stop,
         };
-        let restored = Sandbox::up(&spec, drill.stop, &mut quiet(tell))?;
-        steps.ends("start");
-        if taken.load(&restored.target(), drill.stop)? {
-            steps.ends("load");
-        }
-        tell("applying the binary logs");
-        apply(&mut Control::connect_until(&restored.target(), drill.stop)?, &stretch, drill.stop)?;
-        steps.ends("apply");
+        let (restored, stretch) = restore.run(taken, &mut steps, tell)?;
         let recovery_s = steps.clock.now().as_secs_f64();
         killed.writing.end()?;
         tell("comparing it with the source, which recovers from the kill");
@@ -302,7 +274,7 @@ impl Scene<'_> {
             responses: self.responses(&ledger),
             steps: steps.done,
             recovery_s,
-            transactions: stretch.transactions,
+            transactions: stretch.map_or(0, |stretch| stretch.transactions),
             recovery_point_s: recovery_point(&ledger, &account, killed.at),
             account,
             differences,
@@ -337,20 +309,6 @@ impl Scene<'_> {
             during_ms: mean_ms(ledger, &during),
             after_ms: mean_ms(ledger, &|at| at >= last.1),
         }
-    }
-}
-
-struct Steps {
-    clock: Clock,
-    done: Vec<Timed>,
-    last: Nanos,
-}
-
-impl Steps {
-    fn ends(&mut self, step: &'static str) {
-        let now = self.clock.now();
-        self.done.push(Timed { step, took_s: (now - self.last).as_secs_f64() });
-        self.last = now;
     }
 }
 

@@ -3,10 +3,13 @@
 //! It takes events of any size, applies nothing older than its position, and stops where the last log was cut. It reaches no other
 //! server: the logs are copies, its number is a new one, and there is no source to connect to.
 
-use super::binlog::Stretch;
+use super::binlog::{Position, Stretch, Until, stretch};
+use super::method::Taken;
 use crate::{HaulError, refused};
+use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
+use evenkeel_site::sandbox::{Sandbox, SandboxEvent, SandboxSpec};
 use evenkeel_site::server::{Control, Flavor, Rows};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,9 +22,101 @@ const SILENCE: Duration = Duration::from_secs(120);
 /// No server is known to have it: 32 bits of its own.
 const SERVER_ID: &str = "3735928559";
 
+/// Hears what is done now.
+pub type Tell<'a> = &'a mut dyn FnMut(&str);
+
+/// Of a sandbox only its notes are passed on.
+pub fn quiet(tell: Tell<'_>) -> impl FnMut(SandboxEvent) {
+    move |event| {
+        if let SandboxEvent::Note(text) = event {
+            tell(&text);
+        }
+    }
+}
+
+/// A step of a recovery, and how long it took.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Timed {
+    pub step: &'static str,
+    pub took_s: f64,
+}
+
+/// Steps one behind the other.
+pub struct Steps {
+    pub clock: Clock,
+    pub done: Vec<Timed>,
+    last: Nanos,
+}
+
+impl Steps {
+    pub fn from(clock: Clock) -> Self {
+        Self { clock, done: Vec::new(), last: Nanos::ZERO }
+    }
+
+    fn ends(&mut self, step: &'static str) {
+        let now = self.clock.now();
+        self.done.push(Timed { step, took_s: (now - self.last).as_secs_f64() });
+        self.last = now;
+    }
+}
+
+/// A recovery on a new private server.
+pub struct Restore<'a> {
+    /// The server, without data and settings.
+    pub spec: SandboxSpec,
+    /// Folder for data and relay logs.
+    pub work: &'a Path,
+    /// Folder of the binary logs; `None` where the backup alone is restored.
+    pub logs: Option<&'a Path>,
+    pub until: &'a Until,
+    pub stop: &'a Stop,
+}
+
+impl Restore<'_> {
+    /// Restores the backup, starts a server on it and applies the logs; what was applied.
+    /// Errors: of any step, with what it said.
+    pub fn run(
+        &self,
+        taken: &Taken,
+        steps: &mut Steps,
+        tell: Tell<'_>,
+    ) -> Result<(Sandbox, Option<Stretch>), HaulError> {
+        tell("restoring the backup");
+        let data = self.work.join("data");
+        let position = taken.restore(&data, self.stop)?;
+        steps.ends("restore");
+        let stretch = self.logs.map(|logs| self.stretch(logs, position)).transpose()?;
+        let settings =
+            stretch.as_ref().map(|stretch| lay_logs(stretch, &self.work.join("relay"))).transpose()?;
+        steps.ends("logs");
+        tell("starting a server on it");
+        let data = data.exists().then_some(data);
+        let spec = SandboxSpec { data, settings: settings.unwrap_or_default(), ..self.spec.clone() };
+        let restored = Sandbox::up(&spec, self.stop, &mut quiet(tell))?;
+        steps.ends("start");
+        if taken.load(&restored.target(), self.stop)? {
+            steps.ends("load");
+        }
+        if let Some(stretch) = &stretch {
+            tell("applying the binary logs");
+            apply(&mut Control::connect_until(&restored.target(), self.stop)?, stretch, self.stop)?;
+            steps.ends("apply");
+        }
+        Ok((restored, stretch))
+    }
+
+    fn stretch(&self, logs: &Path, position: Option<Position>) -> Result<Stretch, HaulError> {
+        let hint =
+            "take backups of a server with log_bin, dumps with --master-data=2; or restore it without --logs";
+        let from = position
+            .ok_or_else(|| refused("the backup does not say where it ends in the binary logs", hint))?;
+        stretch(logs, &from, self.until)
+    }
+}
+
 /// Copies the logs of a stretch, cut where it ends, as relay logs of a server that has never run.
 /// Returns the settings that make the server find them.
-pub fn lay_logs(stretch: &Stretch, folder: &Path) -> Result<BTreeMap<String, String>, HaulError> {
+fn lay_logs(stretch: &Stretch, folder: &Path) -> Result<BTreeMap<String, String>, HaulError> {
     fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
     let mut index = String::new();
     for (number, log) in stretch.logs.iter().enumerate() {
@@ -54,7 +149,7 @@ fn relay(folder: &Path, number: usize) -> PathBuf {
 
 /// Applies the logs that were laid, to their end.
 /// Errors: a transaction fails (the server's words), nothing goes on for two minutes, or somebody asked to stop.
-pub fn apply(control: &mut Control, stretch: &Stretch, stop: &Stop) -> Result<(), HaulError> {
+fn apply(control: &mut Control, stretch: &Stretch, stop: &Stop) -> Result<(), HaulError> {
     let words = Words::of(control.version().flavor);
     let from = stretch.from;
     control.exec(&(words.change)(from))?;

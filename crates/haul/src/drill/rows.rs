@@ -24,7 +24,8 @@ pub fn sums(target: &Target, stop: &Stop) -> Result<Sums, HaulError> {
     Ok(sums)
 }
 
-fn tables(control: &mut Control) -> Result<Vec<(String, String)>, HaulError> {
+/// Databases and names of all tables of users.
+pub fn tables(control: &mut Control) -> Result<Vec<(String, String)>, HaulError> {
     let found = control.query(&format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \
          WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN {OWN} ORDER BY 1, 2"

@@ -37,13 +37,13 @@ impl Snapshot {
         let kept = copied.and_then(|()| copy(&["-a"], &shared, &folder.join("data")));
         let _ = fs::remove_dir_all(&shared);
         kept?;
-        let manifest = Manifest::write(folder, position)?;
+        let manifest = Manifest::write(folder, Some(position))?;
         Ok((Self { folder: folder.to_owned() }, manifest))
     }
 
     /// Makes a data directory of it, which is at the position that it returns.
     /// Errors: a file is not as it was written, or cannot be copied.
-    pub fn restore(&self, data: &Path) -> Result<Position, HaulError> {
+    pub fn restore(&self, data: &Path) -> Result<Option<Position>, HaulError> {
         let manifest = Manifest::read(&self.folder)?;
         manifest.verify(&self.folder)?;
         copy(&["-a"], &self.folder.join("data"), data)?;

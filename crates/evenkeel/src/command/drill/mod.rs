@@ -1,6 +1,7 @@
 //! `evenkeel drill`: recovery and failover, done for real.
 
 mod audit;
+mod from;
 mod recover;
 mod write;
 

@@ -9,7 +9,7 @@ use crate::{format, out};
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_haul::drill::{Method, Recover, Report};
+use evenkeel_haul::drill::{Method, Recover, Report, Timed};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,10 +20,14 @@ All of it happens on private servers, which are removed: a server gets data, wri
 are taken under this load; the server is killed; the backup is restored into a new server, which applies the binary logs up to the
 kill. Then all rows are compared with those of the source, CHECK TABLE looks at each table, and each acknowledged write is looked for.
 
+With --from a backup of yours is restored into a private server, recovered from a folder of binary logs, and checked (CHECK TABLE).
+
 Examples:
   evenkeel drill recover
   evenkeel drill recover --method snapshot
   evenkeel drill recover --rto 10m --rpo 5s --size 2G --json
+  evenkeel drill recover --from /backup/full --incremental /backup/inc1 --logs /var/log/mysql --until '2026-11-30 14:00:00'
+  evenkeel drill recover --from dump.sql --logs /var/log/mysql --until 0-1-345 --keep rescued
 
 Exit codes: 0 all is there, within the objectives; 1 an objective is missed, or a row differs; 2 wrong use, or a step that cannot be
 done; 130, 143 stopped by Ctrl-C, SIGTERM (nothing stays).")]
@@ -46,6 +50,21 @@ pub struct Args {
     /// Writes per second
     #[arg(long, value_name = "N", default_value_t = 200.0)]
     pub rate: f64,
+    /// Restore this instead: a folder of mariadb-backup, or a dump; it is not changed
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["method", "incrementals", "size", "rate", "seed", "rpo"])]
+    pub from: Option<PathBuf>,
+    /// Incremental backup on it; may be repeated, in their order
+    #[arg(long, value_name = "DIR", requires = "from")]
+    pub incremental: Vec<PathBuf>,
+    /// Folder with the binary logs since the backup
+    #[arg(long, value_name = "DIR", requires = "from")]
+    pub logs: Option<PathBuf>,
+    /// Where to stop: a GTID (with it), LOG:OFFSET or a time of this machine (before it) [default: the end of the logs]
+    #[arg(long, value_name = "PLACE", requires = "logs")]
+    pub until: Option<String>,
+    /// Keep the restored server as a sandbox of this name
+    #[arg(long, value_name = "NAME", requires = "from")]
+    pub keep: Option<String>,
     /// Server program [default: the one that is installed]
     #[arg(long, value_name = "FILE")]
     pub server: Option<PathBuf>,
@@ -67,6 +86,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let objective =
         |text: &Option<String>, flag| text.as_deref().map(|text| units::positive(text, flag)).transpose();
     let objectives = Objectives { rto: objective(&args.rto, "--rto")?, rpo: objective(&args.rpo, "--rpo")? };
+    if let Some(backup) = &args.from {
+        return super::from::run(session, args, backup, &objectives);
+    }
     let drill = Recover {
         home: &session.home,
         server_binary: args.server.clone(),
@@ -88,24 +110,28 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(if report.is_right() && missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
-struct Objectives {
+pub struct Objectives {
     rto: Option<Nanos>,
     rpo: Option<Nanos>,
 }
 
 impl Objectives {
-    /// A sentence for each that is missed.
-    fn missed(&self, report: &Report) -> Vec<String> {
-        let longest = report.steps.iter().max_by(|a, b| a.took_s.total_cmp(&b.took_s));
-        let longest = longest.map_or("", |step| step.step);
-        let late = self.rto.filter(|rto| report.recovery_s > rto.as_secs_f64());
-        let late = late.map(|rto| {
+    /// What to shorten, where the recovery took too long.
+    pub fn late(&self, recovery_s: f64, steps: &[Timed]) -> Vec<String> {
+        let longest = steps.iter().max_by(|a, b| a.took_s.total_cmp(&b.took_s)).map_or("", |step| step.step);
+        let late = self.rto.filter(|rto| recovery_s > rto.as_secs_f64());
+        let sentence = late.map(|rto| {
             format!(
                 "recovery took {}, longer than the objective of {}: shorten \"{longest}\" first",
-                format::seconds(report.recovery_s),
+                format::seconds(round(recovery_s)),
                 format::seconds(rto.as_secs_f64())
             )
         });
+        sentence.into_iter().collect()
+    }
+
+    /// A sentence for each that is missed.
+    fn missed(&self, report: &Report) -> Vec<String> {
         let old = self.rpo.filter(|rpo| report.recovery_point_s > rpo.as_secs_f64());
         let old = old.map(|rpo| {
             format!(
@@ -114,7 +140,7 @@ impl Objectives {
                 format::seconds(rpo.as_secs_f64())
             )
         });
-        late.into_iter().chain(old).collect()
+        self.late(report.recovery_s, &report.steps).into_iter().chain(old).collect()
     }
 }
 
@@ -138,19 +164,25 @@ fn text(report: &Report, method: Method, missed: &[String]) -> String {
         ms(responses.during_ms),
         ms(responses.after_ms)
     );
-    text += &format!("recovery        {}\n", format::seconds(round(report.recovery_s)));
-    for step in &report.steps {
-        let more = match step.step {
-            "apply" => format!(" ({} transactions)", format::count(report.transactions)),
-            _ => String::new(),
-        };
-        text += &format!("  {:<14}{}{more}\n", step.step, format::seconds(round(step.took_s)));
-    }
+    text += &lines(report.recovery_s, &report.steps, report.transactions);
     text += &audit::text(&report.account);
     let wrong = report.differences.iter().chain(&report.damaged).chain(missed);
     wrong.for_each(|line| text += &format!("WRONG: {line}\n"));
     if report.is_right() {
         text += "all rows are those of the source\n";
+    }
+    text
+}
+
+/// How long the recovery took, and each of its steps.
+pub fn lines(recovery_s: f64, steps: &[Timed], transactions: u64) -> String {
+    let mut text = format!("recovery        {}\n", format::seconds(round(recovery_s)));
+    for step in steps {
+        let more = match step.step {
+            "apply" => format!(" ({})", format::counted(transactions as usize, "transaction")),
+            _ => String::new(),
+        };
+        text += &format!("  {:<14}{}{more}\n", step.step, format::seconds(round(step.took_s)));
     }
     text
 }

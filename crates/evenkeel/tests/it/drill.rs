@@ -1,0 +1,236 @@
+//! Recoveries, as a user drills them; and the traps that scripts fall into.
+
+use crate::cli::{ends, refused};
+use crate::guard::server::Server;
+use crate::sandbox::done;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// A whole rehearsal on private servers.
+fn rehearsal(words: &[&str]) -> Value {
+    let home = tempfile::tempdir().expect("a folder");
+    let all = [&["--quiet", "drill", "recover", "--size", "4M", "--json"][..], words].concat();
+    let found = json(&done(home.path(), &all));
+    let left = done(home.path(), &["sandbox", "list", "--json"]);
+    assert_eq!(json(&left), serde_json::json!([]), "nothing stays");
+    found
+}
+
+fn is_right(found: &Value) {
+    assert_eq!(found["is_right"], true, "{found}");
+    assert!(found["account"]["acknowledged"].as_u64() > Some(100), "{found}");
+    assert!(found["transactions"].as_u64() > Some(10), "{found}");
+}
+
+#[test]
+fn a_recovery_by_backup_gives_every_row() {
+    let found = rehearsal(&["--incrementals", "2"]);
+    is_right(&found);
+    assert_eq!(found["backups"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_recovery_by_dump_gives_every_row() {
+    is_right(&rehearsal(&["--method", "dump"]));
+}
+
+#[test]
+fn a_recovery_by_snapshot_gives_every_row() {
+    if !crate::mounted::can_mount() {
+        return crate::left_out::left_out("a snapshot needs a volume of its own, and root");
+    }
+    is_right(&rehearsal(&["--method", "snapshot"]));
+}
+
+#[test]
+fn an_objective_that_is_missed_ends_with_1_and_says_what_to_shorten() {
+    let home = tempfile::tempdir().expect("a folder");
+    let words = ["--quiet", "drill", "recover", "--size", "4M", "--method", "dump", "--rto", "1ms"];
+    let said = ends(home.path(), &words, 1);
+    assert!(said.contains("longer than the objective of 0.001 s: shorten \""), "{said}");
+}
+
+/// A server with binary logs, a table with a key and one without, and a full backup; rows follow, in several logs.
+struct Scene {
+    server: Server,
+    backup: PathBuf,
+    logs: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let server = Server::up(&[("log_bin", "bin"), ("server_id", "1"), ("binlog_format", "ROW")]);
+        server.sql("CREATE TABLE shop.keyed (a INT PRIMARY KEY); CREATE TABLE shop.keyless (a INT)");
+        server.sql("INSERT INTO shop.keyed VALUES (1); INSERT INTO shop.keyless VALUES (1)");
+        let backup = server.file("backup");
+        let target = server.sandbox.target();
+        let mut program = Command::new("mariadb-backup");
+        program.args(["--no-defaults", "--backup", "--user", &target.user]);
+        program.arg(format!("--password={}", target.password.unwrap_or_default()));
+        program.arg(format!("--socket={}", server.socket().display()));
+        succeeds(program.arg(format!("--target-dir={}", backup.display())));
+        server.sql("INSERT INTO shop.keyed VALUES (2); INSERT INTO shop.keyless VALUES (2); FLUSH LOGS");
+        server.sql("INSERT INTO shop.keyed VALUES (3); INSERT INTO shop.keyless VALUES (3)");
+        let logs = server.sandbox.dir().join("data");
+        Self { server, backup, logs }
+    }
+
+    fn binary_logs(&self) -> Vec<PathBuf> {
+        let names = self.server.sql("SHOW BINARY LOGS");
+        names.lines().filter_map(|line| line.split('\t').next()).map(|name| self.logs.join(name)).collect()
+    }
+
+    /// Recovers up to a place; the server stays.
+    fn recover(&self, more: &[&str]) -> Restored<'_> {
+        let (backup, logs) = (text(&self.backup), text(&self.logs));
+        let words =
+            ["--quiet", "drill", "recover", "--from", &backup, "--logs", &logs, "--keep", "kept", "--json"];
+        Restored { found: json(&done(self.home(), &[&words[..], more].concat())), scene: self }
+    }
+
+    fn home(&self) -> &Path {
+        self.server.home.path()
+    }
+
+    /// What the naive way makes: the backup alone, with the SQL of mariadb-binlog.
+    fn by_hand(&self, arguments: &[&str], logs: &[PathBuf]) -> (Restored<'_>, Output) {
+        let backup = text(&self.backup);
+        let words = ["--quiet", "drill", "recover", "--from", &backup, "--keep", "kept", "--json"];
+        let restored = Restored { found: json(&done(self.home(), &words)), scene: self };
+        let read = Command::new("mariadb-binlog").args(["--no-defaults"]).args(arguments).args(logs).output();
+        let read = read.expect("mariadb-binlog");
+        let script = self.server.file("by-hand.sql");
+        fs::write(&script, &read.stdout).expect("a file");
+        let input = fs::File::open(&script).expect("it is there");
+        let mut client = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        client.args(["sandbox", "shell", "kept", "--home"]).arg(self.home()).stdin(input);
+        (restored, if read.status.success() { client.output().expect("a client") } else { read })
+    }
+}
+
+struct Restored<'a> {
+    found: Value,
+    scene: &'a Scene,
+}
+
+impl Restored<'_> {
+    fn sql(&self, sql: &str) -> String {
+        let home = self.scene.home();
+        done(home, &["sandbox", "shell", "kept", "--", "-N", "-e", sql])
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    fn rows(&self) -> String {
+        self.sql("SELECT GROUP_CONCAT(a ORDER BY a) FROM shop.keyed; SELECT GROUP_CONCAT(a ORDER BY a) FROM shop.keyless")
+    }
+}
+
+impl Drop for Restored<'_> {
+    fn drop(&mut self) {
+        done(self.scene.home(), &["sandbox", "down", "kept"]);
+        done(self.scene.home(), &["sandbox", "clean", "kept", "--yes"]);
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+fn succeeds(command: &mut Command) {
+    let output = command.output().expect("a program");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Traps 1 and 5: what the backup has already is applied again, or a filter by GTID does not bear several files.
+#[test]
+fn nothing_older_than_the_backup_is_applied_from_however_many_logs() {
+    let scene = Scene::new();
+    let (naive, said) = scene.by_hand(&["-D"], &scene.binary_logs());
+    let error = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(!said.status.success() || naive.rows() != "1,2,3 1,2,3", "{error}");
+    drop(naive);
+    let ours = scene.recover(&[]);
+    assert_eq!(ours.rows(), "1,2,3 1,2,3");
+    assert_eq!(ours.found["transactions"], 4);
+}
+
+/// Trap 2: one event larger than max_allowed_packet.
+#[test]
+fn an_event_larger_than_a_packet_is_applied() {
+    let scene = Scene::new();
+    scene.server.sql(
+        "CREATE TABLE shop.big (a INT, b LONGBLOB); INSERT INTO shop.big VALUES (1, REPEAT('x', 20000000))",
+    );
+    scene.server.sql("INSERT INTO shop.keyed VALUES (4)");
+    let logs = scene.binary_logs();
+    let position = fs::read_to_string(scene.backup.join("xtrabackup_binlog_info")).expect("a position");
+    let start = format!("--start-position={}", position.split_whitespace().nth(1).expect("an offset"));
+    let (naive, said) = scene.by_hand(&[&start], &logs);
+    assert!(!said.status.success(), "the naive way works: {}", naive.rows());
+    drop(naive);
+    let ours = scene.recover(&[]);
+    assert_eq!(ours.sql("SELECT LENGTH(b) FROM shop.big"), "20000000");
+    assert_eq!(ours.rows(), "1,2,3,4 1,2,3");
+}
+
+/// Trap 3: a restored copy whose settings are those of the live server finds its binary logs, and removes them.
+#[test]
+fn a_restored_server_cannot_touch_the_logs_of_the_live_one() {
+    const PURGE: &str = "FLUSH LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 HOUR";
+    let scene = Scene::new();
+    let ours = scene.recover(&[]);
+    assert_eq!(ours.sql("SELECT @@log_bin, @@server_id <> 1"), "0 1");
+    ours.sql(PURGE);
+    assert_eq!(ours.sql("SHOW SLAVE STATUS"), "", "it knows no source");
+    drop(ours);
+    let logs = scene.binary_logs();
+    assert!(logs.iter().all(|log| log.exists()));
+    let setting = format!("log_bin={}", text(&scene.logs.join("bin")));
+    done(scene.home(), &["sandbox", "up", "naive", "--set", &setting, "--set", "server_id=1"]);
+    done(scene.home(), &["sandbox", "shell", "naive", "--", "-e", PURGE]);
+    assert!(!logs[0].exists(), "the naive way harms");
+    done(scene.home(), &["sandbox", "down", "naive"]);
+}
+
+/// Trap 4: a time of whole seconds cannot tell transactions of one second apart.
+#[test]
+fn transactions_of_one_second_are_told_apart_by_gtid_and_by_position() {
+    let scene = Scene::new();
+    scene.server.sql("SET TIMESTAMP = 1893456000; INSERT INTO shop.keyed VALUES (4); SET @g = @@last_gtid; INSERT INTO shop.keyed VALUES (5)");
+    let last = scene.server.sql("SELECT @@gtid_binlog_pos");
+    let number: u64 = last.rsplit('-').next().and_then(|number| number.parse().ok()).expect("a GTID");
+    let gtid = format!("0-1-{}", number - 1);
+    assert_eq!(scene.recover(&["--until", &gtid]).rows(), "1,2,3,4 1,2,3");
+    assert_eq!(scene.recover(&["--until", &last]).rows(), "1,2,3,4,5 1,2,3");
+    assert_eq!(scene.recover(&["--until", "2030-01-01 00:00:00 UTC"]).rows(), "1,2,3 1,2,3");
+}
+
+#[test]
+fn what_cannot_be_recovered_is_refused_in_words() {
+    let scene = Scene::new();
+    let (backup, logs) = (text(&scene.backup), text(&scene.logs));
+    let recover = |words: &[&str]| {
+        refused(scene.home(), &[&["--quiet", "drill", "recover", "--from"][..], words].concat())
+    };
+    assert!(recover(&["/", "--logs", &logs]).contains("/ is no backup of mariadb-backup"));
+    assert!(
+        recover(&[&backup, "--logs", &logs, "--until", "0-1-99999"]).contains("0-1-99999 is not in the logs")
+    );
+    assert!(
+        recover(&[&backup, "--logs", &logs, "--until", "some day"]).contains("is no GTID, position or time")
+    );
+    let gone = scene.server.file("gone");
+    fs::create_dir(&gone).expect("a folder");
+    for log in scene.binary_logs().iter().skip(1) {
+        fs::copy(log, gone.join(log.file_name().expect("a name"))).expect("a copy");
+    }
+    assert!(recover(&[&backup, "--logs", &text(&gone)]).contains("the binary log bin.000001 is not in"));
+}
