@@ -10,7 +10,7 @@ use crate::server::place::{ServerArgs, spec, tell};
 use anyhow::{Result, anyhow, bail};
 use clap::Subcommand;
 use evenkeel_lab::data::DataSpec;
-use evenkeel_site::sandbox::{self, Lifetime, Sandbox, SandboxError, SandboxInfo, SandboxSpec, State};
+use evenkeel_site::sandbox::{self, Data, Lifetime, Sandbox, SandboxError, SandboxInfo, SandboxSpec, State};
 use evenkeel_site::server::Target;
 use evenkeel_study::profile;
 use std::io::{BufRead, IsTerminal};
@@ -132,7 +132,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             let spec = SandboxSpec {
                 port: *port,
                 lifetime: Lifetime::Detached,
-                copy_of: copy_of.clone(),
+                data: copy_of.clone().map_or(Data::Empty, Data::CopyOf),
                 ..spec(session, server, name.clone())?
             };
             up(session, &spec, wanted.as_ref())?;

@@ -9,7 +9,7 @@ use crate::{HaulError, refused};
 use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::sandbox::{Sandbox, SandboxEvent, SandboxSpec};
+use evenkeel_site::sandbox::{Data, Sandbox, SandboxEvent, SandboxSpec};
 use evenkeel_site::server::{Control, Flavor, Rows};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -90,7 +90,7 @@ impl Restore<'_> {
             stretch.as_ref().map(|stretch| lay_logs(stretch, &self.work.join("relay"))).transpose()?;
         steps.ends("logs");
         tell("starting a server on it");
-        let data = data.exists().then_some(data);
+        let data = if data.exists() { Data::Moved(data) } else { Data::Empty };
         let spec = SandboxSpec { data, settings: settings.unwrap_or_default(), ..self.spec.clone() };
         let restored = Sandbox::up(&spec, self.stop, &mut quiet(tell))?;
         steps.ends("start");

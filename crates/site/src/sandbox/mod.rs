@@ -67,11 +67,28 @@ pub struct SandboxSpec {
     /// Where it runs.
     pub domain: Domain,
     pub lifetime: Lifetime,
-    /// Another sandbox under `home`, stopped, whose data a new one begins with, file by file.
-    pub copy_of: Option<String>,
-    /// A data directory, of a server that was stopped in order or of a backup that was prepared, which a new one takes over: it is moved,
-    /// and gets our account.
-    pub data: Option<PathBuf>,
+    pub data: Data,
+}
+
+/// What a new sandbox begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    #[default]
+    Empty,
+    /// The data of another sandbox under the same home, which is stopped: a copy, file by file.
+    CopyOf(String),
+    /// A data directory of a server that was stopped in order, or of a backup that was prepared: it is moved, and gets our account.
+    Moved(PathBuf),
+}
+
+impl Data {
+    /// The sandbox whose data are copied.
+    fn original(&self) -> Option<&str> {
+        match self {
+            Self::CopyOf(other) => Some(other),
+            _ => None,
+        }
+    }
 }
 
 impl SandboxSpec {

@@ -26,7 +26,7 @@ pub(super) fn copy_data(
 
 /// The password of a new sandbox: accounts are part of the data, so that of a copy is that of its original.
 pub(super) fn password(spec: &SandboxSpec, looks: (&Stop, Events<'_>)) -> Result<String, SandboxError> {
-    match &spec.copy_of {
+    match spec.data.original() {
         Some(other) => Ok(stopped(spec, other, looks)?.1.password),
         None => new_password(),
     }
@@ -35,7 +35,7 @@ pub(super) fn password(spec: &SandboxSpec, looks: (&Stop, Events<'_>)) -> Result
 /// The program that a sandbox ran last, if it is still there; of a copy, that of its original.
 pub(super) fn known_binary(spec: &SandboxSpec) -> Option<std::path::PathBuf> {
     let known = |name: &str| Record::load(&Paths::new(&spec.home, name).ok()?).ok()?;
-    let record = known(&spec.name).or_else(|| known(spec.copy_of.as_deref()?))?;
+    let record = known(&spec.name).or_else(|| known(spec.data.original()?))?;
     Some(record.server_binary).filter(|path| path.is_file())
 }
 

@@ -16,7 +16,9 @@ use crate::sandbox::paths::{Lock, Paths};
 use crate::sandbox::record::{ProcessId, Record, server_with};
 use crate::sandbox::server::{Launch, Server, bootstrap, check_space, free_port, is_free, let_in, take_over};
 use crate::sandbox::startup::{Startup, sweep};
-use crate::sandbox::{DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net};
+use crate::sandbox::{
+    Data, DiskLimit, Events, Lifetime, SandboxError, SandboxEvent, SandboxSpec, image, net,
+};
 use crate::server::ServerVersion;
 use copied::{check_domain, check_file_disk, copy_data, known_binary, load_stopped, password};
 use evenkeel_os::Stop;
@@ -84,13 +86,13 @@ impl Sandbox {
         sandbox.is_new = false;
         if !sandbox.paths.data().exists() {
             sandbox.write_config(&binary)?;
-            match (&spec.copy_of, &spec.data) {
-                (_, Some(data)) => take_over(&sandbox.paths, data, &sandbox.record.password)?,
-                (Some(other), None) => {
+            match &spec.data {
+                Data::Moved(data) => take_over(&sandbox.paths, data, &sandbox.record.password)?,
+                Data::CopyOf(other) => {
                     events(SandboxEvent::Note(format!("copying the data of {other}")));
                     copy_data(spec, other, &sandbox.paths, (stop, events))?;
                 }
-                (None, None) => {
+                Data::Empty => {
                     events(SandboxEvent::Bootstrapping { server: binary.version.to_string() });
                     bootstrap(&sandbox.paths, &binary, &sandbox.record.password, stop)?;
                 }
