@@ -14,6 +14,7 @@ pub mod dispatch;
 pub mod drill;
 mod error;
 pub mod export;
+pub mod failover;
 pub mod generate;
 pub mod input;
 pub mod keys;

@@ -19,4 +19,5 @@ pub use from::{Found, From};
 pub use manifest::Manifest;
 pub use method::Method;
 pub use recover::{Recover, Report, Responses, Taken};
+pub(crate) use restored::quiet;
 pub use restored::{Tell, Timed};

@@ -1,6 +1,7 @@
 //! `evenkeel drill`: recovery and failover, done for real.
 
 mod audit;
+mod failover;
 mod from;
 mod recover;
 mod write;
@@ -20,6 +21,8 @@ pub struct Args {
 enum What {
     /// Rehearse a recovery on private servers: backup under load, kill, restore, binary logs, comparison
     Recover(recover::Args),
+    /// Make a failover on private servers: fault, promotion, what it cost and what it lost
+    Failover(failover::Args),
     /// Write numbered rows, and keep a ledger of what the server acknowledged
     Write(write::Args),
     /// Compare a ledger with its table: lost, doubled, out of order
@@ -30,6 +33,7 @@ enum What {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Recover(args) => recover::run(session, args),
+        What::Failover(args) => failover::run(session, args),
         What::Write(args) => write::run(session, args),
         What::Audit(args) => audit::run(session, args),
     }

@@ -1,0 +1,237 @@
+//! A primary and its replicas: private servers that replicate by GTID.
+
+use crate::drill::Tell;
+use crate::drill::quiet;
+use crate::{HaulError, refused};
+use evenkeel_os::Stop;
+use evenkeel_os::clock::Clock;
+use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
+use evenkeel_site::server::{Address, Control, Rows, Target};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// Accounts of the drill: one replicates, the other writes and may not write to a server that is read only.
+const REPLICATES: &str = "drill_replica";
+const WRITES: &str = "drill_writer";
+const PASSWORD: &str = "drill";
+/// A replica that does not come to a place within this time does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A server that answers no control question for so long is given up.
+const ANSWER: Duration = Duration::from_secs(5);
+
+evenkeel_site::words! {
+    /// How a commit waits for replicas.
+    #[derive(Default)]
+    Mode {
+        /// It does not.
+        #[default]
+        Asynchronous = "async",
+        /// Until a replica has received it, before others see it.
+        AfterSync = "after-sync",
+        /// The same, after others see it: they may see what is lost.
+        AfterCommit = "after-commit",
+    }
+}
+
+impl Mode {
+    fn settings(self) -> Vec<(&'static str, &'static str)> {
+        let wait_point = match self {
+            Self::Asynchronous => return Vec::new(),
+            Self::AfterSync => "AFTER_SYNC",
+            Self::AfterCommit => "AFTER_COMMIT",
+        };
+        vec![
+            ("rpl_semi_sync_slave_enabled", "ON"),
+            ("rpl_semi_sync_master_wait_point", wait_point),
+            ("rpl_semi_sync_master_timeout", "10000"),
+        ]
+    }
+}
+
+/// A server of the group.
+pub(super) struct Node {
+    sandbox: Sandbox,
+    stop: Stop,
+}
+
+impl Node {
+    /// Starts one with binary logs; a replica lets nobody write but administrators.
+    pub fn up(
+        place: (&Path, &str, Option<PathBuf>),
+        number: u32,
+        mode: Mode,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<Self, HaulError> {
+        let (home, name, server_binary) = place;
+        let spec = SandboxSpec { server_binary, ..SandboxSpec::new(home, name) };
+        let mut sandbox = Sandbox::up(&spec, stop, &mut quiet(tell))?;
+        let mut settings: BTreeMap<String, String> = mode.settings().into_iter().map(owned).collect();
+        let more = [
+            ("log_bin", "bin"),
+            ("log_slave_updates", "ON"),
+            ("binlog_format", "ROW"),
+            ("sync_binlog", "1"),
+            ("gtid_strict_mode", "ON"),
+            ("skip_slave_start", ""),
+            ("read_only", "ON"),
+        ];
+        settings.extend(more.map(owned));
+        settings.insert("server_id".to_owned(), number.to_string());
+        // With its binary log from here on: what made the server is in none.
+        sandbox.restart(&settings, stop, &mut quiet(tell))?;
+        Ok(Self { sandbox, stop: stop.clone() })
+    }
+
+    pub fn pid(&self) -> i32 {
+        self.sandbox.pid()
+    }
+
+    pub fn name(&self) -> &str {
+        self.sandbox.name()
+    }
+
+    pub fn target(&self) -> Target {
+        self.sandbox.target()
+    }
+
+    /// For writers, by TCP as clients come.
+    pub fn writers_target(&self, database: &str) -> Target {
+        let login = Target {
+            user: WRITES.to_owned(),
+            password: Some(PASSWORD.to_owned()),
+            ..self.sandbox.tcp_target()
+        };
+        Target { database: Some(database.to_owned()), ..login }
+    }
+
+    pub fn control(&self) -> Result<Control, HaulError> {
+        Ok(Control::connect_within(&self.target(), ANSWER)?)
+    }
+
+    pub fn sql(&self, sql: &str) -> Result<(), HaulError> {
+        Ok(self.control()?.exec(sql).map(drop)?)
+    }
+
+    pub fn stop(&mut self) {
+        let _ = self.sandbox.pause(&mut |_| {});
+    }
+
+    /// Starts it again, as a server that is read only.
+    pub fn start(&mut self) -> Result<(), HaulError> {
+        Ok(self.sandbox.restart(&BTreeMap::new(), &self.stop, &mut |_| {})?)
+    }
+
+    /// Takes writes from now on.
+    pub fn lead(&self) -> Result<(), HaulError> {
+        self.sql("SET GLOBAL read_only = OFF")
+    }
+
+    /// Its commits wait for replicas from now on, where they are to: there are some.
+    pub fn wait_for_replicas(&self, mode: Mode) -> Result<(), HaulError> {
+        match mode {
+            Mode::Asynchronous => Ok(()),
+            _ => self.sql("SET GLOBAL rpl_semi_sync_master_enabled = ON"),
+        }
+    }
+
+    /// Follows another one from where it is.
+    pub fn follow(&self, primary: &Self) -> Result<(), HaulError> {
+        let Address::Tcp { host, port } = primary.sandbox.tcp_target().address else {
+            return Err(refused("the primary has no port", "please report it").into());
+        };
+        let mut control = self.control()?;
+        control.exec("SET GLOBAL read_only = ON")?;
+        control.exec(&format!(
+            "CHANGE MASTER TO MASTER_HOST = '{host}', MASTER_PORT = {port}, MASTER_USER = '{REPLICATES}', \
+             MASTER_PASSWORD = '{PASSWORD}', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1"
+        ))?;
+        control.exec("START SLAVE")?;
+        Ok(())
+    }
+
+    pub fn status(&self) -> Result<Rows, HaulError> {
+        Ok(self.control()?.query("SHOW SLAVE STATUS")?)
+    }
+
+    /// The last transaction that it has, received ones among them: sequence number of the drill's only domain.
+    pub fn received(&self) -> Result<u64, HaulError> {
+        let shown = self.status()?;
+        let text = value(&shown, "Gtid_IO_Pos").unwrap_or_default();
+        Ok(sequence(&text))
+    }
+
+    /// The last transaction that it has made.
+    pub fn applied(&self) -> Result<u64, HaulError> {
+        let text = self.control()?.query_value("SELECT @@GLOBAL.gtid_current_pos")?;
+        Ok(sequence(&text.unwrap_or_default()))
+    }
+
+    /// Makes all that it has received.
+    pub fn drain(&self) -> Result<(), HaulError> {
+        self.sql("STOP SLAVE IO_THREAD")?;
+        let received = self.received()?;
+        self.wait_for(received)
+    }
+
+    /// Waits until it has made the transaction of this number.
+    /// Errors: a transaction fails, or it does not come to it within a minute.
+    pub fn wait_for(&self, sequence: u64) -> Result<(), HaulError> {
+        let clock = Clock::start();
+        while self.applied()? < sequence {
+            if let Some(error) = value(&self.status()?, "Last_SQL_Error").filter(|error| !error.is_empty()) {
+                let what = format!("{} does not replicate: {error}", self.name());
+                return Err(refused(what, "see which rows it has that the primary has not").into());
+            }
+            if Duration::from(clock.now()) > PATIENCE {
+                let what = format!("{} has not caught up within a minute", self.name());
+                return Err(refused(what, "give it less load by --rate, or more time").into());
+            }
+            if self.stop.is_set() {
+                return Err(HaulError::Stopped { path: self.sandbox.dir().to_owned(), at: 0 });
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Becomes the primary, with all that it has received.
+    pub fn promote(&self) -> Result<(), HaulError> {
+        self.drain()?;
+        let mut control = self.control()?;
+        for sql in ["STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL read_only = OFF"] {
+            control.exec(sql)?;
+        }
+        Ok(())
+    }
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+fn value(shown: &Rows, name: &str) -> Option<String> {
+    shown.rows.first()?.get(shown.column(name)?)?.clone()
+}
+
+/// Of `0-1-345` 345.
+fn sequence(gtid: &str) -> u64 {
+    gtid.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// Makes the accounts, on the primary before it has replicas.
+pub(super) fn accounts(primary: &Node, database: &str) -> Result<(), HaulError> {
+    let mut control = primary.control()?;
+    control.exec(&format!("CREATE DATABASE {database}"))?;
+    for host in ["localhost", "127.0.0.1"] {
+        for (user, rights) in
+            [(REPLICATES, "REPLICATION SLAVE ON *.*".to_owned()), (WRITES, format!("ALL ON {database}.*"))]
+        {
+            control.exec(&format!("CREATE USER {user}@'{host}' IDENTIFIED BY '{PASSWORD}'"))?;
+            control.exec(&format!("GRANT {rights} TO {user}@'{host}'"))?;
+        }
+    }
+    Ok(())
+}
