@@ -105,7 +105,7 @@ $(SERVERS)/%:
 # which runs the tests again and again and measures nothing; house, which counts.
 bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it the full figures); all but answer, demo, drivers, pool, disturbed and house
 	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
-	@for bench in generator arrivals stall load variation plants collapse overhead mixed inside steps attack simulation coverage compare convert components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why interfere servers limits probes; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead mixed inside steps attack simulation coverage compare convert components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why interfere servers limits probes ledger failover recover; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
 # Times in the package are those of the commit, so that it is the same whenever it is made.
 deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)

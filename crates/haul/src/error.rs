@@ -59,6 +59,9 @@ pub enum HaulError {
     /// Somebody else works on this output now.
     #[error("{} is being written by another process", .0.display())]
     InUse(PathBuf),
+    /// Somebody asked to stop a drill, of which nothing is kept.
+    #[error("the drill ended, and its servers are removed")]
+    Interrupted,
     /// Somebody asked to stop; what was done is kept, and a rerun goes on.
     #[error("stopped at byte {at} of {}", path.display())]
     Stopped { path: PathBuf, at: u64 },

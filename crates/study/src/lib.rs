@@ -1,6 +1,6 @@
 //! What is compared, how often and in which order, and what is found. It never prints.
 //!
-//! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares`, `databases`, `domains`, `telecom` and `variation`
+//! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares`, `databases`, `domains`, `telecom`, `recovery` and `variation`
 //! are the published studies, `published` what these have in common, `store` keeps what was measured, `compare` says which of two is better,
 //! `format` writes numbers as people read them.
 #![forbid(unsafe_code)]
@@ -15,6 +15,7 @@ pub mod interfere;
 pub mod probe;
 pub mod profile;
 pub mod published;
+pub mod recovery;
 pub mod shares;
 pub mod size;
 pub mod store;

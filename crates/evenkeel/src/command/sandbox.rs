@@ -154,7 +154,10 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                 out::line(line)?;
             }
         }
-        Action::Clean { names, yes } => clean(session, names, *yes)?,
+        Action::Clean { names, yes } => {
+            evenkeel_haul::drill::sweep(&session.home);
+            clean(session, names, *yes)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -164,9 +164,19 @@ fn commands(unit: &str) -> Vec<Vec<&str>> {
 }
 
 #[test]
+fn a_unit_that_checks_nothing_first_has_flags_that_there_are() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    for (path, unit) in units().into_iter().filter(|(_, unit)| !unit.contains("ExecStartPre=")) {
+        let [words] = &commands(&unit)[..] else { panic!("{} has other commands", path.display()) };
+        let output = evenkeel(home.path(), &[words.as_slice(), &["--help"]].concat());
+        assert!(output.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn a_unit_starts_what_it_has_checked_with_a_file_that_its_own_words_install() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    for (path, unit) in units() {
+    for (path, unit) in units().into_iter().filter(|(_, unit)| unit.contains("ExecStartPre=")) {
         let [checked, started] = &commands(&unit)[..] else {
             panic!("{} has other commands", path.display())
         };

@@ -1,12 +1,13 @@
 //! Recoveries, as a user drills them; and the traps that scripts fall into.
 
-use crate::cli::{ends, refused};
+use crate::cli::{await_no_server, ended, ends, evenkeel, kill, piped, refused};
 use crate::guard::server::Server;
 use crate::sandbox::done;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
@@ -46,6 +47,10 @@ fn a_recovery_by_snapshot_gives_every_row() {
         return crate::left_out::left_out("a snapshot needs a volume of its own, and root");
     }
     is_right(&rehearsal(&["--method", "snapshot"]));
+    // In the place of LVM's.
+    let take = "cp -a --reflink=always \"$1\" \"$1\"/../of-command && echo \"$1\"/../of-command";
+    let flags = ["--method", "snapshot", "--snapshot-command", take, "--snapshot-remove", "rm -r \"$1\""];
+    is_right(&rehearsal(&flags));
 }
 
 #[test]
@@ -220,12 +225,13 @@ fn what_cannot_be_recovered_is_refused_in_words() {
     let recover = |words: &[&str]| {
         refused(scene.home(), &[&["--quiet", "drill", "recover", "--from"][..], words].concat())
     };
-    assert!(recover(&["/", "--logs", &logs]).contains("/ is no backup of mariadb-backup"));
+    assert!(recover(&["/", "--logs", &logs]).contains("/ is not a mariadb-backup folder"));
     assert!(
         recover(&[&backup, "--logs", &logs, "--until", "0-1-99999"]).contains("0-1-99999 is not in the logs")
     );
     assert!(
-        recover(&[&backup, "--logs", &logs, "--until", "some day"]).contains("is no GTID, position or time")
+        recover(&[&backup, "--logs", &logs, "--until", "some day"])
+            .contains("is not a GTID, a position or a time")
     );
     let gone = scene.server.file("gone");
     fs::create_dir(&gone).expect("a folder");
@@ -233,4 +239,124 @@ fn what_cannot_be_recovered_is_refused_in_words() {
         fs::copy(log, gone.join(log.file_name().expect("a name"))).expect("a copy");
     }
     assert!(recover(&[&backup, "--logs", &text(&gone)]).contains("the binary log bin.000001 is not in"));
+}
+
+/// Failovers with these flags, each of which has to come to an end.
+fn failover(words: &[&str], code: i32) -> Value {
+    let home = tempfile::tempdir().expect("a folder");
+    let all = [&["--quiet", "drill", "failover", "--json"][..], words].concat();
+    let found = json(&ends(home.path(), &all, code));
+    let left = done(home.path(), &["sandbox", "list", "--json"]);
+    assert_eq!(json(&left), serde_json::json!([]), "nothing stays");
+    found[0].clone()
+}
+
+#[test]
+fn a_kill_with_semi_synchronous_replicas_loses_nothing() {
+    let found = failover(&["--mode", "after-sync", "--fault", "lag"], 0);
+    assert!(found["account"]["acknowledged"].as_u64() > Some(300), "{found}");
+    assert_eq!(found["extra_acknowledged"], 0, "{found}");
+}
+
+#[test]
+fn what_a_lagging_replica_has_not_received_is_counted_as_lost_and_found_on_the_old_primary() {
+    let found = failover(&["--fault", "lag"], 1);
+    let lost = found["account"]["found"]["lost"].as_u64();
+    assert!(lost > Some(50), "{found}");
+    assert_eq!(found["extra_acknowledged"].as_u64(), lost, "{found}");
+    assert!(found["does_not_follow"].is_string(), "{found}");
+}
+
+/// A promotion has to apply what the replica has received; an error 1290 is one to try the next server for.
+#[test]
+fn a_promotion_that_does_not_drain_relay_logs_loses_what_ours_keeps() {
+    let ours = failover(&["--mode", "after-sync", "--fault", "slow"], 0);
+    assert!(ours["account"]["errors"]["1290"].as_u64() > Some(0), "{ours}");
+    assert!(ours["timeline"]["first_success_s"].is_number(), "{ours}");
+    let naive = "mariadb --defaults-file=\"$1\" -e 'STOP SLAVE; RESET SLAVE ALL; SET GLOBAL read_only = OFF'";
+    let found = failover(&["--mode", "after-sync", "--fault", "slow", "--promote", naive], 1);
+    assert!(found["account"]["found"]["lost"].as_u64() > Some(50), "{found}");
+}
+
+#[test]
+fn an_account_that_bypasses_read_only_is_named_with_other_risks() {
+    let scene = Scene::new();
+    scene.server.sql("CREATE TABLE shop.aria (a INT PRIMARY KEY) ENGINE=Aria; SET GLOBAL sync_binlog = 0");
+    let url = format!("mysql://app@{}", scene.server.address());
+    let said = ends(scene.home(), &["drill", "check", &url], 1);
+    for line in [
+        "'app'@'localhost' may write to a replica that is read_only",
+        "shop.keyless has no primary key",
+        "fix: ALTER TABLE `shop`.`aria` ENGINE = InnoDB",
+        "fix: SET GLOBAL sync_binlog = 1",
+        "the binary logs are in the data directory",
+    ] {
+        assert!(said.contains(line), "{line} is not in {said}");
+    }
+}
+
+/// A server that `make servers` fetches.
+fn fetched(program: &str) -> Option<String> {
+    let found = crate::servers::root().join(program).canonicalize().ok();
+    if found.is_none() {
+        crate::left_out::left_out(format!("{program} is missing: make servers"));
+    }
+    found.map(|path| text(&path))
+}
+
+#[test]
+fn mysql_is_recovered_by_snapshot() {
+    if let Some(program) = fetched("mysql-9.7/usr/sbin/mysqld")
+        && crate::mounted::can_mount()
+    {
+        is_right(&rehearsal(&["--method", "snapshot", "--server-binary", &program]));
+    }
+}
+
+#[test]
+fn a_newer_mariadb_is_recovered_and_fails_over() {
+    if let Some(program) = fetched("mariadb-11.8/usr/sbin/mariadbd") {
+        is_right(&rehearsal(&["--method", "dump", "--server-binary", &program]));
+        failover(&["--mode", "after-sync", "--fault", "kill", "--server-binary", &program], 0);
+    }
+}
+
+#[test]
+fn failovers_of_mysql_are_refused() {
+    if let Some(program) = fetched("mysql-9.7/usr/sbin/mysqld") {
+        let home = tempfile::tempdir().expect("a folder");
+        let said = refused(home.path(), &["--quiet", "drill", "failover", "--server-binary", &program]);
+        assert!(said.contains("drill failover needs MariaDB"), "{said}");
+    }
+}
+
+#[test]
+fn a_server_of_the_users_is_read_and_its_copy_recovered() {
+    let scene = Scene::new();
+    let before = scene.server.sql("SELECT @@gtid_binlog_pos; SHOW DATABASES");
+    let url = format!("mysql://app@{}", scene.server.address());
+    for method in ["backup", "dump"] {
+        let words = ["--quiet", "drill", "recover", &url, "--method", method, "--json"];
+        is_right(&json(&done(scene.home(), &words)));
+    }
+    assert_eq!(scene.server.sql("SELECT @@gtid_binlog_pos; SHOW DATABASES"), before, "it is as it was");
+}
+
+#[test]
+fn a_killed_drill_leaves_nothing_that_clean_does_not_remove() {
+    let home = tempfile::tempdir().expect("a folder");
+    for (words, milliseconds) in [
+        (&["drill", "recover", "--size", "4M"][..], 1_500),
+        (&["drill", "recover", "--size", "4M"], 6_000),
+        (&["drill", "recover", "--size", "4M"], 9_000),
+        (&["drill", "failover"], 3_000),
+        (&["drill", "failover"], 6_500),
+    ] {
+        let child = piped(home.path(), words);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        kill(child);
+        await_no_server(home.path());
+        ended(&evenkeel(home.path(), &["sandbox", "clean", "--yes"]), 0);
+        assert_eq!(json(&done(home.path(), &["sandbox", "list", "--json"])), serde_json::json!([]));
+    }
 }

@@ -99,7 +99,7 @@ fn a_server_in_a_container_is_found_by_what_it_says() {
     assert!(found.data_dir.starts_with(format!("/proc/{}/root", found.pid)), "{found:?}");
 }
 
-fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/servers");
     std::env::var_os("EVENKEEL_SERVERS").map_or_else(usual, PathBuf::from)
 }

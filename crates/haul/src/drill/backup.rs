@@ -1,8 +1,8 @@
 //! A full backup and its incrementals by mariadb-backup.
 
 use super::binlog::Position;
-use super::manifest::Manifest;
-use super::program::{login, run};
+use super::manifest::{Manifest, list};
+use super::program::{Login, copy, run};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Flavor, Target};
@@ -14,8 +14,8 @@ const PROGRAM: &str = "mariadb-backup";
 /// A full backup and the incrementals on it, in their order.
 pub struct Backups {
     folder: PathBuf,
-    /// The login, in a file that nobody else reads.
-    login: Option<PathBuf>,
+    /// The server, where it is ours to back up.
+    target: Option<Target>,
     taken: Vec<PathBuf>,
 }
 
@@ -26,31 +26,26 @@ impl Backups {
         let control = Control::connect_until(target, stop)?;
         check(&control)?;
         fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
-        Ok(Self { folder: folder.to_owned(), login: Some(login(folder, target)?), taken: Vec::new() })
+        Ok(Self { folder: folder.to_owned(), target: Some(target.clone()), taken: Vec::new() })
     }
 
     /// Copies a full backup and incrementals on it, which somebody else has taken, to be restored: they are not changed.
     /// Errors: one of them is no backup of mariadb-backup, or cannot be copied.
-    pub fn copy(folder: &Path, of: &[PathBuf]) -> Result<Self, HaulError> {
+    pub fn copy(folder: &Path, of: &[PathBuf], stop: &Stop) -> Result<Self, HaulError> {
         fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
         let mut taken = Vec::new();
         for (number, backup) in of.iter().enumerate() {
             if !is_backup(backup) {
-                let what = format!("{} is no backup of mariadb-backup", backup.display());
+                let what = format!("{} is not a mariadb-backup folder", backup.display());
                 return Err(refused(what, "name the folder of --target-dir").into());
             }
             let into = folder.join(number.to_string());
-            let words = ["-a".as_ref(), "--reflink=auto".as_ref(), backup.as_os_str(), into.as_os_str()];
-            let copied = evenkeel_os::tools::run("cp", &words);
-            copied.map_err(|error| {
-                refused(error.to_string(), "a copy is prepared, since that changes a backup: free some space")
-            })?;
-            if !into.join(Manifest::NAME).exists() {
-                Manifest::write(&into, position(&into))?;
-            }
+            let hint = "--prepare changes a backup, so that a copy is prepared: free some space";
+            list(backup, &mut Vec::new())?;
+            copy((&["-a", "--reflink=auto"], backup, &into), hint, &folder.join("copy.log"), stop)?;
             taken.push(into);
         }
-        Ok(Self { folder: folder.to_owned(), login: None, taken })
+        Ok(Self { folder: folder.to_owned(), target: None, taken })
     }
 
     /// Takes the full backup, and after it incrementals.
@@ -58,8 +53,8 @@ impl Backups {
     pub fn take(&mut self, stop: &Stop) -> Result<Manifest, HaulError> {
         let name = self.taken.len().to_string();
         let into = self.folder.join(&name);
-        let login = self.login.as_ref().map(|login| format!("--defaults-file={}", login.display()));
-        let mut arguments: Vec<String> = login.into_iter().collect();
+        let login = self.target.as_ref().map(|target| Login::write(&self.folder, target)).transpose()?;
+        let mut arguments: Vec<String> = login.iter().map(Login::option).collect();
         arguments.extend(["--backup".to_owned(), format!("--target-dir={}", into.display())]);
         arguments.extend(self.taken.last().map(|base| format!("--incremental-basedir={}", base.display())));
         run(PROGRAM, PROGRAM, &arguments, &self.log(&format!("backup-{name}")), stop)?;
@@ -72,12 +67,10 @@ impl Backups {
     pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
         let (full, rest) =
             self.taken.split_first().ok_or_else(|| refused("there is no backup", "take one"))?;
-        let mut last = None;
-        for each in &self.taken {
-            let manifest = Manifest::read(each)?;
-            manifest.verify(each)?;
-            last = manifest.position;
+        for each in self.taken.iter().filter(|each| each.join(Manifest::NAME).exists()) {
+            Manifest::read(each)?.verify(each)?;
         }
+        let last = self.taken.last().and_then(|last| position(last));
         let target = format!("--target-dir={}", full.display());
         let prepare = |more: Option<String>, name: &str| {
             let arguments =
@@ -92,7 +85,9 @@ impl Backups {
             )?;
         }
         let datadir = format!("--datadir={}", data.display());
-        let arguments = ["--no-defaults", "--copy-back", &target, &datadir].map(str::to_owned);
+        // A copy of ours is not needed any more.
+        let back = if self.target.is_none() { "--move-back" } else { "--copy-back" };
+        let arguments = ["--no-defaults", back, &target, &datadir].map(str::to_owned);
         run(PROGRAM, PROGRAM, &arguments, &self.log("copy-back"), stop)?;
         Ok(last)
     }
@@ -118,8 +113,8 @@ fn check(control: &Control) -> Result<(), HaulError> {
     match said.contains(&release) {
         true => Ok(()),
         false => {
-            let what = format!("mariadb-backup is of another release than {version}: {}", said.trim());
-            Err(refused(what, "install the one of the server's release").into())
+            let what = format!("mariadb-backup does not match the server {version}: {}", said.trim());
+            Err(refused(what, "install the mariadb-backup of the server's release").into())
         }
     }
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
+pub(super) const MAGIC: [u8; 4] = [0xfe, b'b', b'i', b'n'];
 const HEADER: usize = 19;
 /// What is read of an event: enough of a GTID, and of a statement to know how it begins. Status variables of a statement take less.
 const START: usize = 1024;
@@ -16,14 +16,21 @@ const START: usize = 1024;
 /// Numbers of events.
 mod kind {
     pub const QUERY: u8 = 2;
+    pub const ROTATE: u8 = 4;
     pub const XID: u8 = 16;
     pub const MYSQL_GTID: u8 = 33;
     pub const MYSQL_ANONYMOUS: u8 = 34;
     pub const XA_PREPARE: u8 = 38;
+    /// A transaction that is compressed as a whole.
+    pub const MYSQL_PAYLOAD: u8 = 40;
+    pub const MYSQL_TAGGED_GTID: u8 = 42;
     pub const ENCRYPTION: u8 = 164;
     pub const GTID: u8 = 162;
     pub const QUERY_COMPRESSED: u8 = 165;
 }
+
+/// Statements that end a transaction of several.
+const ENDS: [&[u8]; 4] = [b"COMMIT", b"ROLLBACK", b"XA COMMIT", b"XA ROLLBACK"];
 
 /// Names a transaction, as the server writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +66,7 @@ impl fmt::Display for Gtid {
 
 /// A transaction in a log, whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct Transaction {
     pub gtid: Gtid,
     /// When the server began it, in seconds since 1970.
     pub at: u32,
@@ -82,33 +89,53 @@ impl fmt::Display for Position {
     }
 }
 
-/// Hands out the whole transactions of a log; where the last of them ends. What a kill left behind it is no transaction.
-/// Errors: it cannot be read, is no binary log, or is encrypted.
-pub fn walk(path: &Path, each: &mut dyn FnMut(&Group)) -> Result<u64, HaulError> {
+/// What a log has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// Where its last whole transaction ends.
+    pub whole: u64,
+    /// Its length: what is behind `whole` a kill has left.
+    pub length: u64,
+    /// Whether the server went on in another log.
+    pub is_rotated: bool,
+}
+
+/// Hands out the whole transactions of a log.
+/// Errors: it cannot be read, is no binary log, or has what is not read here.
+pub fn walk(path: &Path, each: &mut dyn FnMut(&Transaction)) -> Result<Walked, HaulError> {
     let mut log = Log::open(path)?;
-    let mut whole = log.offset;
+    let mut walked = Walked { whole: log.offset, length: log.length, is_rotated: false };
     let mut open: Option<Open> = None;
     while let Some(event) = log.next()? {
-        if event.kind == kind::ENCRYPTION {
-            let what = format!("{} is encrypted, and is not read", path.display());
-            return Err(refused(what, "recover with the server's own programs, which have its key").into());
+        let refuse = |what: &str| {
+            let what = format!("{} at {}: {what}", path.display(), event.offset);
+            Err(refused(what, "recover with the server's own programs (mariadb-binlog, mysqlbinlog)").into())
+        };
+        match event.kind {
+            kind::ENCRYPTION => return refuse("it is encrypted, which is not supported"),
+            kind::MYSQL_TAGGED_GTID => return refuse("GTIDs with tags are not supported"),
+            kind::ROTATE => walked.is_rotated = true,
+            _ => {}
         }
         if let Some(gtid) = event.gtid() {
+            if open.is_some() {
+                return refuse("a transaction begins before the last one has ended");
+            }
             open = Some(Open { gtid, at: event.at, start: event.offset, is_several: event.begins_several() });
             continue;
         }
-        let Some(group) = &mut open else {
-            whole = event.end();
+        let Some(begun) = &mut open else {
+            walked.whole = event.end();
             continue;
         };
-        if group.ends(&event) {
-            let Open { gtid, at, start, .. } = *group;
-            whole = event.end();
-            each(&Group { gtid, at, start, end: whole });
+        if begun.ends(&event) {
+            let Open { gtid, at, start, .. } = *begun;
+            walked.whole = event.end();
+            each(&Transaction { gtid, at, start, end: walked.whole });
             open = None;
         }
     }
-    Ok(whole)
+    Ok(walked)
 }
 
 /// A transaction that has begun.
@@ -123,14 +150,14 @@ struct Open {
 impl Open {
     fn ends(&mut self, event: &Event) -> bool {
         match event.kind {
-            kind::XID | kind::XA_PREPARE => true,
+            kind::XID | kind::XA_PREPARE | kind::MYSQL_PAYLOAD => true,
             kind::QUERY_COMPRESSED => !self.is_several,
             kind::QUERY if event.says(b"BEGIN") || event.says(b"XA START") => {
                 self.is_several = true;
                 false
             }
             kind::QUERY => {
-                !self.is_several || [&b"COMMIT"[..], b"ROLLBACK", b"XA "].iter().any(|word| event.says(word))
+                !self.is_several || ENDS.iter().any(|words| event.says(words)) && !event.says(b"ROLLBACK TO")
             }
             _ => false,
         }
@@ -238,149 +265,12 @@ impl Log {
     }
 }
 
-/// Logs of a folder, from one on, in their order.
-/// Errors: none of this name is there, or one behind it is missing.
-pub fn chain(folder: &Path, first: &str) -> Result<Vec<PathBuf>, HaulError> {
-    let (base, number) = split(first).ok_or_else(|| missing(folder, first))?;
-    let entries = folder.read_dir().map_err(HaulError::io("read", folder))?;
-    let mut numbers: Vec<u64> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter_map(|name| split(&name).filter(|(of, _)| *of == base).map(|(_, number)| number))
-        .filter(|found| *found >= number)
-        .collect();
-    numbers.sort_unstable();
-    let digits = first.len() - base.len() - 1;
-    let name = |number: u64| format!("{base}.{number:0digits$}");
-    for (expected, found) in (number..).zip(&numbers) {
-        if expected != *found {
-            return Err(missing(folder, &name(expected)));
-        }
-    }
-    match numbers.is_empty() {
-        true => Err(missing(folder, first)),
-        false => Ok(numbers.into_iter().map(|number| folder.join(name(number))).collect()),
-    }
-}
-
-fn split(name: &str) -> Option<(&str, u64)> {
-    let (base, digits) = name.rsplit_once('.')?;
-    let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    Some((base, digits.parse().ok().filter(|_| is_number)?))
-}
-
-fn missing(folder: &Path, name: &str) -> HaulError {
-    let what = format!("the binary log {name} is not in {}", folder.display());
-    refused(what, "recovery needs every log since the backup: bring it back, or take a later backup").into()
-}
-
-/// Where a recovery stops.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Until {
-    /// With the last transaction that is whole.
-    #[default]
-    End,
-    /// With this transaction.
-    Gtid(String),
-    /// There, between two transactions.
-    Position(Position),
-    /// Before the first transaction that began at this second since 1970, or later.
-    Time(u32),
-}
-
-/// The transactions that are to be applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    pub logs: Vec<PathBuf>,
-    /// In the first log.
-    pub from: u64,
-    /// In the last log.
-    pub to: u64,
-    pub transactions: u64,
-    pub last: Option<Group>,
-}
-
-/// Finds the stretch of the logs from a position on.
-/// Errors: a log is missing or cannot be read, or the logs do not get there.
-pub fn stretch(folder: &Path, from: &Position, until: &Until) -> Result<Stretch, HaulError> {
-    if let Until::Position(to) = until
-        && to.log == from.log
-        && to.offset < from.offset
-    {
-        let what = format!("{to} is before the end of the backup at {from}");
-        return Err(refused(what, "recover from an older backup").into());
-    }
-    let mut scan = Scan { until, transactions: 0, last: None, here: from.offset, is_there: false, cut: None };
-    let mut logs = Vec::new();
-    for path in chain(folder, &from.log)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let first = if logs.is_empty() { from.offset } else { MAGIC.len() as u64 };
-        scan.here = first;
-        let whole = walk(&path, &mut |group| scan.take(group, &name, first))?;
-        logs.push(path);
-        if let (Some(start), Until::Position(to)) = (scan.cut, until) {
-            let what = format!("{to} is inside the transaction that begins at {start}");
-            return Err(refused(what, "name the end of a transaction").into());
-        }
-        if scan.is_there || matches!(until, Until::Position(to) if to.log == name) {
-            return Ok(scan.found(logs, from.offset));
-        }
-        scan.here = whole.max(first);
-    }
-    match until {
-        Until::End | Until::Time(_) => Ok(scan.found(logs, from.offset)),
-        Until::Gtid(gtid) => Err(beyond(&format!("transaction {gtid} is not in the logs since the backup"))),
-        Until::Position(to) => Err(beyond(&format!("the logs in {} do not get to {to}", folder.display()))),
-    }
-}
-
-fn beyond(what: &str) -> HaulError {
-    refused(what, "name a folder with later logs, or an older backup").into()
-}
-
-struct Scan<'a> {
-    until: &'a Until,
-    transactions: u64,
-    last: Option<Group>,
-    /// End of what is applied of the log at hand.
-    here: u64,
-    is_there: bool,
-    /// Begin of the transaction that the position would cut.
-    cut: Option<u64>,
-}
-
-impl Scan<'_> {
-    /// A transaction of the log of this name; those before `first` are in the backup.
-    fn take(&mut self, group: &Group, log: &str, first: u64) {
-        if self.is_there || group.start < first {
-            return;
-        }
-        match self.until {
-            Until::Time(second) if group.at >= *second => self.is_there = true,
-            Until::Position(to) if to.log == log && group.end > to.offset => {
-                self.is_there = true;
-                self.cut = (group.start < to.offset).then_some(group.start);
-            }
-            _ => {
-                self.transactions += 1;
-                (self.last, self.here) = (Some(*group), group.end);
-                self.is_there =
-                    matches!(self.until, Until::Gtid(wanted) if *wanted == group.gtid.to_string());
-            }
-        }
-    }
-
-    fn found(self, logs: Vec<PathBuf>, from: u64) -> Stretch {
-        Stretch { logs, from, to: self.here, transactions: self.transactions, last: self.last }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// A log of events: kind, time and body.
-    fn log(events: &[(u8, u32, &[u8])]) -> Vec<u8> {
+    pub fn log(events: &[(u8, u32, &[u8])]) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         for (kind, at, body) in events {
             let size = (HEADER + body.len()) as u32;
@@ -395,7 +285,7 @@ mod tests {
         bytes
     }
 
-    fn gtid(sequence: u64, standalone: bool) -> Vec<u8> {
+    pub fn gtid(sequence: u64, standalone: bool) -> Vec<u8> {
         [&sequence.to_le_bytes()[..], &0_u32.to_le_bytes(), &[u8::from(standalone)]].concat()
     }
 
@@ -403,85 +293,11 @@ mod tests {
         [&[0; 8][..], &[1], &[0, 0], &[2, 0], &[9, 9], b"d\0", text.as_bytes()].concat()
     }
 
-    const FORMAT: (u8, u32, &[u8]) = (15, 0, &[0; 40]);
+    pub const FORMAT: (u8, u32, &[u8]) = (15, 0, &[0; 40]);
 
-    struct Logs(tempfile::TempDir);
-
-    impl Logs {
-        /// Each with transactions of these numbers, each at the second of its number.
-        fn of(logs: &[&[u64]]) -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            for (index, sequences) in logs.iter().enumerate() {
-                let gtids: Vec<_> =
-                    sequences.iter().map(|sequence| (gtid(*sequence, false), *sequence as u32)).collect();
-                let mut events = vec![FORMAT];
-                for (gtid, at) in &gtids {
-                    events.extend([
-                        (kind::GTID, *at, &gtid[..]),
-                        (19, *at, &[0; 2000]),
-                        (kind::XID, *at, &[0; 8]),
-                    ]);
-                }
-                std::fs::write(folder.path().join(format!("bin.{:06}", index + 1)), log(&events)).unwrap();
-            }
-            Self(folder)
-        }
-
-        fn groups(&self, name: &str) -> Vec<Group> {
-            let mut groups = Vec::new();
-            walk(&self.0.path().join(name), &mut |group| groups.push(*group)).unwrap();
-            groups
-        }
-
-        fn until(&self, until: &Until) -> Result<(u64, usize, u64), HaulError> {
-            let first = self.groups("bin.000001")[0].end;
-            let from = Position { log: "bin.000001".into(), offset: first };
-            let found = stretch(self.0.path(), &from, until)?;
-            Ok((found.transactions, found.logs.len(), found.to))
-        }
-    }
-
-    fn at(log: &str, offset: u64) -> Until {
-        Until::Position(Position { log: log.into(), offset })
-    }
-
-    #[test]
-    fn a_recovery_goes_to_the_end_a_gtid_a_position_or_a_second() {
-        let logs = Logs::of(&[&[1, 2, 3], &[4, 5]]);
-        let (first, second) = (logs.groups("bin.000001"), logs.groups("bin.000002"));
-        for (until, expected) in [
-            (Until::End, (4, 2, second[1].end)),
-            (Until::Gtid("0-1-4".into()), (3, 2, second[0].end)),
-            (Until::Gtid("0-1-3".into()), (2, 1, first[2].end)),
-            (at("bin.000001", first[1].end), (1, 1, first[1].end)),
-            (at("bin.000002", second[0].end), (3, 2, second[0].end)),
-            (at("bin.000002", second[0].start), (2, 2, MAGIC.len() as u64)),
-            (Until::Time(5), (3, 2, second[0].end)),
-            (Until::Time(2), (0, 1, first[0].end)),
-            (Until::Time(9), (4, 2, second[1].end)),
-        ] {
-            assert_eq!(logs.until(&until).unwrap(), expected, "{until:?}");
-        }
-    }
-
-    #[test]
-    fn what_the_logs_do_not_have_is_refused() {
-        let logs = Logs::of(&[&[1, 2], &[3], &[4]]);
-        let first = logs.groups("bin.000001");
-        for (until, words) in [
-            (Until::Gtid("0-1-1".into()), "is not in the logs since the backup"),
-            (Until::Gtid("0-1-9".into()), "is not in the logs since the backup"),
-            (at("bin.000001", 5), "is before the end of the backup"),
-            (at("bin.000001", first[1].start + 1), "is inside the transaction"),
-            (at("bin.000009", 5), "do not get to"),
-        ] {
-            let error = logs.until(&until).unwrap_err().to_string();
-            assert!(error.contains(words), "{until:?}: {error}");
-        }
-        std::fs::remove_file(logs.0.path().join("bin.000002")).unwrap();
-        let error = logs.until(&Until::End).unwrap_err().to_string();
-        assert!(error.contains("bin.000002 is not in"), "{error}");
-    }
+    pub const GTID: u8 = kind::GTID;
+    pub const XID: u8 = kind::XID;
+    pub const ROTATE: u8 = kind::ROTATE;
 
     #[test]
     fn a_transaction_ends_with_its_commit_and_a_cut_one_is_none() {
@@ -509,10 +325,52 @@ mod tests {
         for cut in [0, 1, 5, tail.len() - MAGIC.len()] {
             std::fs::write(&path, [&whole[..], &tail[MAGIC.len()..][..cut]].concat()).unwrap();
             let mut names = Vec::new();
-            let end = walk(&path, &mut |group| names.push(group.gtid.to_string())).unwrap();
+            let walked = walk(&path, &mut |found| names.push(found.gtid.to_string())).unwrap();
             let source = "07070707-0707-0707-0707-070707070707:9";
             assert_eq!(names, ["0-1-1", "0-1-2", source, "no GTID"]);
-            assert_eq!(end, whole.len() as u64);
+            assert_eq!((walked.whole, walked.length), (whole.len() as u64, (whole.len() + cut) as u64));
+        }
+    }
+
+    /// How many transactions such events are, and whether there is nothing behind the last of them; or why they are refused.
+    fn walked(events: &[(u8, Vec<u8>)]) -> Result<(u32, bool), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bin.000001");
+        let all: Vec<(u8, u32, &[u8])> =
+            events.iter().map(|(kind, body)| (*kind, 1, body.as_slice())).collect();
+        std::fs::write(&path, log(&[&[FORMAT][..], &all].concat())).unwrap();
+        let mut count = 0;
+        let walked = walk(&path, &mut |_| count += 1).map_err(|error| error.to_string())?;
+        Ok((count, walked.whole == walked.length))
+    }
+
+    #[test]
+    fn savepoints_and_the_end_of_xa_end_no_transaction() {
+        let begin = || (GTID, gtid(1, false));
+        let say = |text: &str| (kind::QUERY, query(text));
+        let commit = || (XID, vec![0; 8]);
+        assert_eq!(walked(&[begin(), say("ROLLBACK TO a")]).unwrap(), (0, false));
+        assert_eq!(walked(&[begin(), say("ROLLBACK TO a"), commit()]).unwrap(), (1, true));
+        assert_eq!(walked(&[begin(), say("XA START X'61'"), say("XA END X'61'")]).unwrap(), (0, false));
+        let prepare = (kind::XA_PREPARE, vec![0; 20]);
+        assert_eq!(
+            walked(&[begin(), say("XA START X'61'"), say("XA END X'61'"), prepare]).unwrap(),
+            (1, true)
+        );
+        let payload = [(kind::MYSQL_ANONYMOUS, vec![0; 30]), (kind::MYSQL_PAYLOAD, vec![0; 30])];
+        assert_eq!(walked(&payload).unwrap(), (1, true));
+    }
+
+    #[test]
+    fn what_is_not_read_is_refused_in_words() {
+        let begin = |number| (GTID, gtid(number, false));
+        for (events, words) in [
+            (vec![(kind::ENCRYPTION, vec![0; 20])], "encrypted"),
+            (vec![(kind::MYSQL_TAGGED_GTID, vec![0; 20])], "tags"),
+            (vec![begin(1), (19, vec![0; 9]), begin(2)], "begins before the last one has ended"),
+        ] {
+            let error = walked(&events).unwrap_err();
+            assert!(error.contains(words), "{error}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::binlog::Position;
 use super::manifest::Manifest;
-use super::program::{login, run_into};
+use super::program::{Login, PATIENCE, run_into};
 use crate::HaulError;
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Flavor, Target};
@@ -34,8 +34,8 @@ impl Dump {
             Flavor::MySql => ("mysqldump", "mysql-client"),
         };
         let position = if program == "mysqldump" { "--source-data=2" } else { "--master-data=2" };
-        let login = login(folder, target)?;
-        let mut arguments = vec![format!("--defaults-file={}", login.display())];
+        let login = Login::write(folder, target)?;
+        let mut arguments = vec![login.option()];
         let flags = [
             "--single-transaction",
             position,
@@ -49,10 +49,8 @@ impl Dump {
         arguments.extend(databases(&mut control)?);
         let path = folder.join(FILE);
         let out = File::create(&path).map_err(HaulError::io("create", &path))?;
-        let dumped =
-            run_into(program, package, &arguments, (Stdio::null(), &folder.join("dump.log")), out, stop);
-        let _ = fs::remove_file(&login);
-        dumped?;
+        let log = folder.join("dump.log");
+        run_into(program, package, &arguments, (Stdio::null(), &log), (out, PATIENCE), stop)?;
         let manifest = Manifest::write(folder, position_of(&path)?)?;
         Ok((Self { path, scratch: folder.with_extension("load"), is_ours: true }, manifest))
     }
@@ -78,11 +76,12 @@ impl Dump {
     pub fn load(&self, target: &Target, stop: &Stop) -> Result<(), HaulError> {
         let scratch = &self.scratch;
         fs::create_dir_all(scratch).map_err(HaulError::io("create", scratch))?;
-        let arguments = [format!("--defaults-file={}", login(scratch, target)?.display())];
+        let login = Login::write(scratch, target)?;
+        let arguments = [login.option()];
         let dump = File::open(&self.path).map_err(HaulError::io("read", &self.path))?;
         let log = scratch.join("load.log");
         let out = File::create(scratch.join("load.out")).map_err(HaulError::io("create", &log))?;
-        run_into("mariadb", "mariadb-client", &arguments, (Stdio::from(dump), &log), out, stop)
+        run_into("mariadb", "mariadb-client", &arguments, (Stdio::from(dump), &log), (out, PATIENCE), stop)
     }
 }
 

@@ -1,10 +1,10 @@
 //! A backup that somebody has is restored into a private server, recovered up to a place in the binary logs, and looked at.
 
 use super::backup::Backups;
-use super::binlog::Until;
 use super::dump::Dump;
 use super::method::Taken;
-use super::restored::{Restore, Steps, Tell, Timed};
+use super::range::Until;
+use super::restored::{Restore, Servers, Steps, Tell, Timed, Work};
 use super::rows::{damaged, tables};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const RESTORED: &str = "drill-restored";
 
 /// What to restore.
-pub struct From<'a> {
+pub struct OwnBackup<'a> {
     pub home: &'a Path,
     pub server_binary: Option<PathBuf>,
     /// A folder of mariadb-backup with its incrementals, or a dump.
@@ -39,6 +39,8 @@ pub struct Found {
     pub recovery_s: f64,
     /// Transactions of the binary logs that were applied.
     pub transactions: u64,
+    /// Bytes at the end of the logs that are no whole transaction: a kill leaves such.
+    pub cut: u64,
     /// The last of them.
     pub last_gtid: Option<String>,
     /// When that began, in seconds since 1970.
@@ -48,29 +50,34 @@ pub struct Found {
     pub damaged: Vec<String>,
 }
 
-impl From<'_> {
+impl OwnBackup<'_> {
     /// Restores, applies and looks.
     /// Errors: of any step, with what it said; or somebody asked to stop. The backup and the logs are not changed.
     pub fn run(&self, tell: Tell<'_>) -> Result<Found, HaulError> {
-        let name = self.keep.clone().unwrap_or_else(|| RESTORED.to_owned());
-        if sandbox::list(self.home)?.iter().any(|info| info.name == name) {
-            match self.keep {
-                Some(_) => {
-                    return Err(
-                        refused(format!("there is a sandbox {name} already"), "choose another name").into()
-                    );
-                }
-                // What a killed drill has left.
-                None => drop(sandbox::clean(self.home, std::slice::from_ref(&name))?),
+        if self.keep.as_ref().is_some_and(|name| name.starts_with("drill-")) {
+            return Err(refused(
+                "names that begin with drill- are those of drills, which remove them",
+                "choose another name",
+            )
+            .into());
+        }
+        if let Some(name) = &self.keep
+            && sandbox::list(self.home)?.iter().any(|info| info.name == *name)
+        {
+            return Err(refused(format!("there is a sandbox {name} already"), "choose another name").into());
+        }
+        let work = Work::new(self.home)?;
+        let Some(name) = &self.keep else {
+            let _servers = Servers::new(self.home, [RESTORED])?;
+            return self.recover(&work.0, RESTORED, tell);
+        };
+        self.recover(&work.0, name, tell).inspect_err(|_| {
+            // A server that is to stay outlives its value.
+            if let Ok(kept) = sandbox::find(self.home, name) {
+                let _ = kept.down(&mut |_| {});
             }
-        }
-        let work = tempfile::Builder::new().prefix("drill-").tempdir_in(self.home);
-        let work = work.map_err(HaulError::io("create a folder in", self.home))?;
-        let found = self.recover(work.path(), &name, tell);
-        if self.keep.is_none() || found.is_err() {
-            let _ = sandbox::clean(self.home, &[name]);
-        }
-        found
+            let _ = sandbox::clean(self.home, std::slice::from_ref(name));
+        })
     }
 
     fn recover(&self, work: &Path, name: &str, tell: Tell<'_>) -> Result<Found, HaulError> {
@@ -88,16 +95,17 @@ impl From<'_> {
             until: &self.until,
             stop: self.stop,
         };
-        let (restored, stretch) = restore.run(&taken, &mut steps, tell)?;
+        let (restored, range) = restore.run(&taken, &mut steps, tell)?;
         let recovery_s = steps.clock.now().as_secs_f64();
         tell("checking its tables");
         let mut control = Control::connect_until(&restored.target(), self.stop)?;
-        let last = stretch.as_ref().and_then(|stretch| stretch.last);
+        let last = range.as_ref().and_then(|range| range.last);
         let found = Found {
             server: control.version().to_string(),
             steps: steps.done,
             recovery_s,
-            transactions: stretch.as_ref().map_or(0, |stretch| stretch.transactions),
+            transactions: range.as_ref().map_or(0, |range| range.transactions),
+            cut: range.as_ref().map_or(0, |range| range.cut),
             last_gtid: last.map(|group| group.gtid.to_string()),
             last_at: last.map(|group| group.at),
             tables: tables(&mut control)?.len(),
@@ -112,7 +120,7 @@ impl From<'_> {
         if self.backup.is_dir() {
             let all: Vec<PathBuf> =
                 std::iter::once(self.backup.to_owned()).chain(self.incrementals.to_owned()).collect();
-            return Ok(Taken::Backup(Backups::copy(&work.join("backups"), &all)?));
+            return Ok(Taken::Backup(Backups::copy(&work.join("backups"), &all, self.stop)?));
         }
         match self.incrementals.is_empty() {
             true => Ok(Taken::Dump(Dump::of(self.backup, work))),

@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 /// A backup's files with their lengths and checksums, and where in the binary logs it ends; `None` of a server that writes none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub position: Option<Position>,
+    /// How long all writes were held back for it, where that is known.
+    pub lock_s: Option<f64>,
     pub files: BTreeMap<PathBuf, (u64, String)>,
 }
 
@@ -28,7 +30,7 @@ impl Manifest {
             let name = path.strip_prefix(folder).unwrap_or(&path).to_owned();
             files.insert(name, checksum(&path)?);
         }
-        let manifest = Self { position, files };
+        let manifest = Self { position, lock_s: None, files };
         let (path, text) =
             (folder.join(Self::NAME), serde_json::to_vec_pretty(&manifest).unwrap_or_default());
         fs::write(&path, text).map_err(HaulError::io("write", &path))?;
@@ -59,7 +61,7 @@ impl Manifest {
                 }
                 Err(error) => return Err(error),
             };
-            let hint = "this backup restores nothing that can be trusted: take another one";
+            let hint = "do not restore this backup: take another one";
             return Err(refused(format!("{} {what}", path.display()), hint).into());
         }
         Ok(())
@@ -70,13 +72,25 @@ impl Manifest {
     }
 }
 
-fn list(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), HaulError> {
+/// All files of a folder, which has to be whole in itself.
+/// Errors: it leads to files elsewhere, which a restored copy would share with the live server.
+pub fn list(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), HaulError> {
     for entry in folder.read_dir().map_err(HaulError::io("read", folder))? {
-        let path = entry.map_err(HaulError::io("read", folder))?.path();
-        match path.is_dir() {
+        let entry = entry.map_err(HaulError::io("read", folder))?;
+        let (path, kind) = (entry.path(), entry.file_type().map_err(HaulError::io("read", &entry.path()))?);
+        if kind.is_symlink() || path.extension().is_some_and(|extension| extension == "isl") {
+            let what = format!("{} leads to files outside the data directory", path.display());
+            return Err(refused(
+                what,
+                "tables with DATA DIRECTORY and linked databases are not supported: use --method dump",
+            )
+            .into());
+        }
+        match kind.is_dir() {
             true => list(&path, into)?,
             false if path.file_name().is_some_and(|name| name == Manifest::NAME) => {}
-            false => into.push(path),
+            false if kind.is_file() => into.push(path),
+            false => {}
         }
     }
     Ok(())
@@ -116,6 +130,9 @@ mod tests {
             fs::write(&file, bytes).unwrap();
             assert!(manifest.verify(folder.path()).unwrap_err().to_string().contains(words));
         }
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("link")).unwrap();
+        let linked = Manifest::write(folder.path(), None).unwrap_err().to_string();
+        assert!(linked.contains("leads to files outside"), "{linked}");
         fs::remove_file(&file).unwrap();
         assert!(manifest.verify(folder.path()).unwrap_err().to_string().contains("t.ibd is gone"));
     }

@@ -4,7 +4,7 @@ use super::backup::Backups;
 use super::binlog::Position;
 use super::dump::Dump;
 use super::manifest::Manifest;
-use super::snapshot::Snapshot;
+use super::snapshot::{Of, Snapshot, SnapshotCommands};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_site::server::Target;
@@ -29,6 +29,10 @@ pub struct Source<'a> {
     pub folder: PathBuf,
     pub data: PathBuf,
     pub target: Target,
+    /// How its snapshots are made; `None` by reflinks.
+    pub snapshot: Option<&'a SnapshotCommands>,
+    /// The process of a private server.
+    pub process: Option<i32>,
     pub stop: &'a Stop,
 }
 
@@ -41,7 +45,7 @@ pub enum Taken {
 impl Taken {
     /// Takes the first backup.
     pub fn first(method: Method, source: &Source<'_>) -> Result<(Self, Manifest), HaulError> {
-        let Source { folder, data, target, stop } = source;
+        let Source { folder, data, target, snapshot, process, stop } = source;
         Ok(match method {
             Method::Backup => {
                 let mut backups = Backups::new(folder, target, stop)?;
@@ -49,7 +53,11 @@ impl Taken {
                 (Self::Backup(backups), manifest)
             }
             Method::Snapshot => {
-                let (taken, manifest) = Snapshot::take(folder, data, target, stop)?;
+                let (taken, manifest) = Snapshot::take(
+                    folder,
+                    &Of { data, target, commands: *snapshot, process: *process },
+                    stop,
+                )?;
                 (Self::Snapshot(taken), manifest)
             }
             Method::Dump => {
@@ -72,7 +80,7 @@ impl Taken {
     pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
         match self {
             Self::Backup(backups) => backups.restore(data, stop),
-            Self::Snapshot(taken) => taken.restore(data),
+            Self::Snapshot(taken) => taken.restore(data, stop),
             Self::Dump(taken) => taken.position(),
         }
     }

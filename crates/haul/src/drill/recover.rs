@@ -1,19 +1,20 @@
 //! A recovery from the first row to the last comparison: load, backup, changes, kill, restore, logs, verdict.
 
-use super::binlog::Until;
 use super::changes::{Changes, fill};
 use super::manifest::Manifest;
 use super::method::{self, Method, Source};
-use super::restored::{Restore, Steps, Tell, Timed, quiet};
+use super::range::Until;
+use super::restored::{Restore, Servers, Steps, Tell, Timed, Work, isolated, quiet};
 use super::rows::{damaged, differences, sums};
-use crate::HaulError;
-use crate::ledger::{Account, Finding, Ledger, Plan, Writing, audit};
+use super::snapshot::SnapshotCommands;
+use crate::ledger::{Account, Ledger, Plan, Writing, audit};
+use crate::{HaulError, refused};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process::signal;
-use evenkeel_site::sandbox::{self, FileDisk, FileSystem, Sandbox, SandboxSpec};
+use evenkeel_site::sandbox::{Data, FileDisk, FileSystem, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,13 +32,17 @@ const WRITERS: u32 = 8;
 const BETWEEN: Duration = Duration::from_secs(2);
 /// What the volume of a snapshot has besides the data: system tables, logs, and what the changes add.
 const VOLUME: u64 = 2 << 30;
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A rehearsal on private servers.
 pub struct Recover<'a> {
     pub home: &'a Path,
     pub server_binary: Option<PathBuf>,
     pub method: Method,
+    /// How snapshots are made; `None` by reflinks.
+    pub snapshot: Option<SnapshotCommands>,
+    /// A server whose data the private one begins with: it is only read.
+    pub of: Option<Target>,
     pub incrementals: u32,
     /// Writes per second of the ledger.
     pub rate: f64,
@@ -49,14 +54,16 @@ pub struct Recover<'a> {
 
 /// A backup that was taken under load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Taken {
+pub struct BackupReport {
     pub bytes: u64,
     pub took_s: f64,
+    /// How long all writes were held back for it; `None` where the program does not say.
+    pub lock_s: Option<f64>,
     /// Longest time meanwhile in which no write was acknowledged.
-    pub stall_s: f64,
+    pub pause_s: f64,
 }
 
-/// Mean response time of the writes that arrived in a stretch of time.
+/// Mean response time of the writes that arrived in a range of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Responses {
     pub before_ms: Option<f64>,
@@ -68,7 +75,7 @@ pub struct Responses {
 pub struct Report {
     pub server: String,
     /// The full backup, then the incrementals.
-    pub backups: Vec<Taken>,
+    pub backups: Vec<BackupReport>,
     pub responses: Responses,
     /// Of the recovery, in their order.
     pub steps: Vec<Timed>,
@@ -96,7 +103,7 @@ impl Recover<'_> {
     /// Does it, and removes all servers and files of it.
     /// Errors: a step that cannot be done, with what it said; or somebody asked to stop.
     pub fn run(&self, tell: Tell<'_>) -> Result<Report, HaulError> {
-        let place = Place::new(self.home)?;
+        let servers = Servers::new(self.home, [SOURCE, RESTORED])?;
         tell("starting a server");
         let mut source = self.source(tell)?;
         let work = source.dir().join("drill");
@@ -105,20 +112,28 @@ impl Recover<'_> {
         let (taken, killed) = scene.up_to_the_kill(&source, tell)?;
         let found = scene.after_the_kill(&mut source, &taken, killed, tell)?;
         drop(source);
-        drop(place);
+        drop(servers);
         Ok(found)
     }
 
     /// A server with binary logs in a folder of their own.
     fn source(&self, tell: Tell<'_>) -> Result<Sandbox, HaulError> {
+        let original = self.of.as_ref().map(|target| self.copied(target, tell)).transpose()?;
+        let bytes = original.as_ref().map_or(self.bytes, |original| original.bytes);
+        let server_binary = self.server_binary.clone();
         let mut spec =
-            SandboxSpec { server_binary: self.server_binary.clone(), ..SandboxSpec::new(self.home, SOURCE) };
+            SandboxSpec { server_binary, settings: isolated(), ..SandboxSpec::new(self.home, SOURCE) };
         if self.method == Method::Snapshot {
-            let bytes = (VOLUME + 4 * self.bytes).next_multiple_of(1 << 20);
+            let bytes = (VOLUME + 4 * bytes).next_multiple_of(1 << 20);
             spec.domain.file_disk = Some(FileDisk { bytes, file_system: FileSystem::Xfs });
         }
-        let mut events = quiet(tell);
-        let mut source = Sandbox::up(&spec, self.stop, &mut events)?;
+        if let Some(original) = original.as_ref().filter(|original| original.data().exists()) {
+            spec.data = Data::Moved(original.data());
+        }
+        let mut source = Sandbox::up(&spec, self.stop, &mut quiet(tell))?;
+        if let Some(original) = &original {
+            original.taken.load(&source.target(), self.stop)?;
+        }
         let logs = source.dir().join("drill/logs");
         fs::create_dir_all(&logs).map_err(HaulError::io("create", &logs))?;
         let settings = [
@@ -128,33 +143,88 @@ impl Recover<'_> {
             ("sync_binlog", "1".into()),
             ("innodb_flush_log_at_trx_commit", "1".into()),
         ];
-        let settings = settings.map(|(name, value)| (name.to_owned(), value)).into();
-        source.restart(&settings, self.stop, &mut events)?;
+        let mut settings: BTreeMap<String, String> =
+            settings.map(|(name, value)| (name.to_owned(), value)).into();
+        settings.extend(original.into_iter().flat_map(|original| original.durability));
+        source.restart(&settings, self.stop, &mut quiet(tell))?;
         Ok(source)
     }
-}
 
-/// The servers of a drill are removed when this is dropped; so is what a killed one has left.
-struct Place<'a>(&'a Path);
-
-impl<'a> Place<'a> {
-    fn new(home: &'a Path) -> Result<Self, HaulError> {
-        let place = Self(home);
-        let names: Vec<String> = sandbox::list(home)?.into_iter().map(|info| info.name).collect();
-        for name in [SOURCE, RESTORED].map(str::to_owned) {
-            if names.contains(&name) {
-                sandbox::clean(home, &[name])?;
-            }
+    /// Backs up a server of the user's by the same method, and restores that.
+    fn copied(&self, target: &Target, tell: Tell<'_>) -> Result<Copied, HaulError> {
+        tell(&format!("backing up {target}"));
+        let mut control = Control::connect_until(target, self.stop)?;
+        if self.method != Method::Dump {
+            check_machine(&mut control)?;
         }
-        Ok(place)
+        check_room(&mut control, self.home)?;
+        let durability = ["sync_binlog", "innodb_flush_log_at_trx_commit"].map(|name| {
+            let value = control.query_value(&format!("SELECT @@GLOBAL.{name}"))?;
+            Ok::<_, HaulError>((name.to_owned(), value.unwrap_or_default()))
+        });
+        let durability = durability.into_iter().collect::<Result<_, _>>()?;
+        let data = control.query_value("SELECT @@datadir")?;
+        let work = Work::new(self.home)?;
+        let from = Source {
+            folder: work.0.join("original"),
+            data: PathBuf::from(data.unwrap_or_default()),
+            target: target.clone(),
+            snapshot: self.snapshot.as_ref(),
+            process: None,
+            stop: self.stop,
+        };
+        let (taken, manifest) = method::Taken::first(self.method, &from)?;
+        taken.restore(&work.0.join("data"), self.stop)?;
+        Ok(Copied { work, taken, bytes: manifest.bytes(), durability })
     }
 }
 
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        for name in [SOURCE, RESTORED] {
-            let _ = sandbox::clean(self.0, &[name.to_owned()]);
+/// A backup of a server of the user's, restored into a folder.
+struct Copied {
+    work: Work,
+    taken: method::Taken,
+    bytes: u64,
+    /// Settings of the original that say what a kill may lose.
+    durability: BTreeMap<String, String>,
+}
+
+/// mariadb-backup and snapshots read files, which are those of this machine.
+fn check_machine(control: &mut Control) -> Result<(), HaulError> {
+    let server = control.query_value("SELECT @@hostname")?.unwrap_or_default();
+    let here = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match server == here.trim() {
+        true => Ok(()),
+        false => {
+            let what = format!("the server is on {server}, and this is {}", here.trim());
+            Err(refused(what, "run it there, or use --method dump").into())
         }
+    }
+}
+
+/// A backup, what it is restored to, the backup of that and its restore, with logs.
+fn check_room(control: &mut Control, home: &Path) -> Result<(), HaulError> {
+    fs::create_dir_all(home).map_err(HaulError::io("create", home))?;
+    let sql = "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES";
+    let bytes: f64 = control.query_value(sql)?.and_then(|text| text.parse().ok()).unwrap_or_default();
+    let free = evenkeel_os::free_bytes(home).map_err(HaulError::io("look for free space in", home))? as f64;
+    match free >= 5.0 * bytes {
+        true => Ok(()),
+        false => {
+            let gib = |bytes: f64| bytes / f64::from(1 << 30);
+            let what = format!(
+                "{} has {:.1} GiB free, and the drill needs five times the {:.1} GiB of the server",
+                home.display(),
+                gib(free),
+                gib(bytes)
+            );
+            Err(refused(what, "name another --home").into())
+        }
+    }
+}
+
+impl Copied {
+    fn data(&self) -> PathBuf {
+        self.work.0.join("data")
     }
 }
 
@@ -162,7 +232,7 @@ struct Scene<'a> {
     drill: &'a Recover<'a>,
     work: PathBuf,
     target: Target,
-    taken: Vec<Taken>,
+    taken: Vec<BackupReport>,
     /// When each backup began and ended, on the clock of the ledger.
     spans: Vec<(Nanos, Nanos)>,
 }
@@ -189,13 +259,13 @@ impl Scene<'_> {
         let mut control = Control::connect_until(&source.target(), drill.stop)?;
         control.exec(&format!("CREATE DATABASE {DATABASE}"))?;
         let mut control = Control::connect_until(&self.target, drill.stop)?;
-        fill(&mut control, drill.bytes)?;
+        fill(&mut control, if drill.of.is_some() { 0 } else { drill.bytes })?;
         let plan = Plan {
             targets: vec![self.target.clone()],
             rate: drill.rate,
             writers: WRITERS,
             seed: drill.seed.child("writes"),
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         };
         let writing = Writing::start(&plan, &self.ledger(), drill.stop)?;
         let changes =
@@ -204,6 +274,8 @@ impl Scene<'_> {
             folder: self.work.join("backups"),
             data: source.dir().join("data").canonicalize().map_err(HaulError::io("read", source.dir()))?,
             target: source.target(),
+            snapshot: drill.snapshot.as_ref(),
+            process: Some(source.pid()),
             stop: drill.stop,
         };
         self.wait(BETWEEN)?;
@@ -233,7 +305,8 @@ impl Scene<'_> {
         let ended = writing.now();
         self.spans.push((begun, ended));
         let took_s = (ended - begun).as_secs_f64();
-        self.taken.push(Taken { bytes: manifest.bytes(), took_s, stall_s: 0.0 });
+        let (bytes, lock_s) = (manifest.bytes(), manifest.lock_s);
+        self.taken.push(BackupReport { bytes, took_s, lock_s, pause_s: 0.0 });
         Ok(taken)
     }
 
@@ -256,7 +329,7 @@ impl Scene<'_> {
             until: &Until::End,
             stop: drill.stop,
         };
-        let (restored, stretch) = restore.run(taken, &mut steps, tell)?;
+        let (restored, range) = restore.run(taken, &mut steps, tell)?;
         let recovery_s = steps.clock.now().as_secs_f64();
         killed.writing.end()?;
         tell("comparing it with the source, which recovers from the kill");
@@ -267,15 +340,15 @@ impl Scene<'_> {
         let there = sums(&restored.target(), drill.stop)?;
         let differences = differences(&sums(&source.target(), drill.stop)?, &there);
         let damaged = damaged(&restored.target(), drill.stop)?;
-        self.measure_stalls(&ledger);
+        self.measure_pauses(&ledger);
         Ok(Report {
             server: Control::connect_until(&target, drill.stop)?.version().to_string(),
             backups: std::mem::take(&mut self.taken),
             responses: self.responses(&ledger),
             steps: steps.done,
             recovery_s,
-            transactions: stretch.map_or(0, |stretch| stretch.transactions),
-            recovery_point_s: recovery_point(&ledger, &account, killed.at),
+            transactions: range.map_or(0, |range| range.transactions),
+            recovery_point_s: account.first_lost_s.map_or(0.0, |at| killed.at.as_secs_f64() - at),
             account,
             differences,
             damaged,
@@ -286,16 +359,16 @@ impl Scene<'_> {
         let clock = Clock::start();
         while Duration::from(clock.now()) < time {
             if self.drill.stop.is_set() {
-                return Err(HaulError::Stopped { path: self.work.clone(), at: 0 });
+                return Err(HaulError::Interrupted);
             }
             thread::sleep(Duration::from_millis(20));
         }
         Ok(())
     }
 
-    fn measure_stalls(&mut self, ledger: &Ledger) {
+    fn measure_pauses(&mut self, ledger: &Ledger) {
         for (taken, (begun, ended)) in self.taken.iter_mut().zip(&self.spans) {
-            taken.stall_s = longest_gap(ledger, *begun, *ended).as_secs_f64();
+            taken.pause_s = longest_gap(ledger, *begun, *ended).as_secs_f64();
         }
     }
 
@@ -321,18 +394,11 @@ fn mean_ms(ledger: &Ledger, counts: &dyn Fn(Nanos) -> bool) -> Option<f64> {
     (number > 0).then(|| sum / f64::from(number))
 }
 
-/// The longest time within a stretch in which nothing was acknowledged.
+/// The longest time within a range in which nothing was acknowledged.
 fn longest_gap(ledger: &Ledger, begun: Nanos, ended: Nanos) -> Nanos {
     let mut instants: Vec<Nanos> = ledger.acknowledged().map(|(_, at)| at).collect();
     instants.retain(|at| (begun..ended).contains(at));
     instants.extend([begun, ended]);
     instants.sort_unstable();
     instants.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
-}
-
-/// How long before the kill the first lost write was acknowledged.
-fn recovery_point(ledger: &Ledger, account: &Account, killed: Nanos) -> f64 {
-    let lost = account.named.get(&Finding::Lost);
-    let first = lost.into_iter().flatten().filter_map(|write| ledger.entries.get(write)?.ended).min();
-    first.map_or(0.0, |at| (killed - at).as_secs_f64())
 }

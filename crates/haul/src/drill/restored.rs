@@ -3,16 +3,18 @@
 //! It takes events of any size, applies nothing older than its position, and stops where the last log was cut. It reaches no other
 //! server: the logs are copies, its number is a new one, and there is no source to connect to.
 
-use super::binlog::{Position, Stretch, Until, stretch};
+use super::binlog::Position;
 use super::method::Taken;
+use super::range::{LogRange, Until, range};
 use crate::{HaulError, refused};
 use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::sandbox::{Data, Sandbox, SandboxEvent, SandboxSpec};
-use evenkeel_site::server::{Control, Flavor, Rows};
+use evenkeel_site::sandbox::{self, Data, Sandbox, SandboxEvent, SandboxSpec};
+use evenkeel_site::server::{Control, Flavor};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +32,69 @@ pub fn quiet(tell: Tell<'_>) -> impl FnMut(SandboxEvent) {
     move |event| {
         if let SandboxEvent::Note(text) = event {
             tell(&text);
+        }
+    }
+}
+
+/// A folder that goes with the drill; so do those that killed ones have left.
+pub struct Work(pub PathBuf);
+
+impl Work {
+    pub fn new(home: &Path) -> Result<Self, HaulError> {
+        fs::create_dir_all(home).map_err(HaulError::io("create", home))?;
+        sweep(home);
+        let path = home.join(format!("drill-{}", std::process::id()));
+        // A dump is nobody else's to read.
+        let made = fs::DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(HaulError::io("create", &path))?;
+        Ok(Self(path))
+    }
+}
+
+/// Removes the folders that killed drills have left.
+pub fn sweep(home: &Path) {
+    for entry in home.read_dir().into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix("drill-").and_then(|process| process.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The servers of a drill: they are removed when this is dropped, and at the start what a killed drill has left of them.
+pub struct Servers<'a> {
+    home: &'a Path,
+    names: Vec<String>,
+}
+
+impl<'a> Servers<'a> {
+    /// Errors: one of these names runs, or cannot be removed.
+    pub fn new(
+        home: &'a Path,
+        names: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<Self, HaulError> {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        let there: Vec<String> = sandbox::list(home)?.into_iter().map(|info| info.name).collect();
+        let left: Vec<String> = names.iter().filter(|name| there.contains(name)).cloned().collect();
+        sweep(home);
+        if !left.is_empty() {
+            sandbox::clean(home, &left)?;
+        }
+        Ok(Self { home, names })
+    }
+}
+
+impl Drop for Servers<'_> {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = sandbox::clean(self.home, std::slice::from_ref(name));
         }
     }
 }
@@ -80,54 +145,64 @@ impl Restore<'_> {
         taken: &Taken,
         steps: &mut Steps,
         tell: Tell<'_>,
-    ) -> Result<(Sandbox, Option<Stretch>), HaulError> {
+    ) -> Result<(Sandbox, Option<LogRange>), HaulError> {
         tell("restoring the backup");
         let data = self.work.join("data");
         let position = taken.restore(&data, self.stop)?;
         steps.ends("restore");
-        let stretch = self.logs.map(|logs| self.stretch(logs, position)).transpose()?;
-        let settings =
-            stretch.as_ref().map(|stretch| lay_logs(stretch, &self.work.join("relay"))).transpose()?;
+        let range = self.logs.map(|logs| self.range(logs, position)).transpose()?;
+        let mut settings = isolated();
+        if let Some(range) = &range {
+            settings.extend(copy_relay_logs(range, &self.work.join("relay"))?);
+        }
         steps.ends("logs");
         tell("starting a server on it");
         let data = if data.exists() { Data::Moved(data) } else { Data::Empty };
-        let spec = SandboxSpec { data, settings: settings.unwrap_or_default(), ..self.spec.clone() };
+        let spec = SandboxSpec { data, settings, ..self.spec.clone() };
         let restored = Sandbox::up(&spec, self.stop, &mut quiet(tell))?;
         steps.ends("start");
         if taken.load(&restored.target(), self.stop)? {
             steps.ends("load");
         }
-        if let Some(stretch) = &stretch {
+        if let Some(range) = &range {
             tell("applying the binary logs");
-            apply(&mut Control::connect_until(&restored.target(), self.stop)?, stretch, self.stop)?;
+            apply(&mut Control::connect_until(&restored.target(), self.stop)?, range, self.stop)?;
             steps.ends("apply");
         }
-        Ok((restored, stretch))
+        Ok((restored, range))
     }
 
-    fn stretch(&self, logs: &Path, position: Option<Position>) -> Result<Stretch, HaulError> {
+    fn range(&self, logs: &Path, position: Option<Position>) -> Result<LogRange, HaulError> {
         let hint =
             "take backups of a server with log_bin, dumps with --master-data=2; or restore it without --logs";
         let from = position
             .ok_or_else(|| refused("the backup does not say where it ends in the binary logs", hint))?;
-        stretch(logs, &from, self.until)
+        range(logs, &from, self.until)
     }
 }
 
-/// Copies the logs of a stretch, cut where it ends, as relay logs of a server that has never run.
+/// A copy of a server must not do what that one does: no events, and no replication, of which a snapshot knows the source. The two lines
+/// of servers call it differently.
+pub fn isolated() -> BTreeMap<String, String> {
+    let settings =
+        [("event_scheduler", "OFF"), ("loose_skip_slave_start", "ON"), ("loose_skip_replica_start", "ON")];
+    settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+/// Copies the logs of a range, cut where it ends, as relay logs of a server that has never run.
 /// Returns the settings that make the server find them.
-fn lay_logs(stretch: &Stretch, folder: &Path) -> Result<BTreeMap<String, String>, HaulError> {
+fn copy_relay_logs(range: &LogRange, folder: &Path) -> Result<BTreeMap<String, String>, HaulError> {
     fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
     let mut index = String::new();
-    for (number, log) in stretch.logs.iter().enumerate() {
+    for (number, log) in range.logs.iter().enumerate() {
         let path = relay(folder, number);
         fs::copy(log, &path).map_err(HaulError::io("copy", log))?;
         index += &format!("{}\n", path.display());
     }
-    if let Some(number) = stretch.logs.len().checked_sub(1) {
+    if let Some(number) = range.logs.len().checked_sub(1) {
         let path = relay(folder, number);
         let last = File::options().write(true).open(&path).map_err(HaulError::io("open", &path))?;
-        last.set_len(stretch.to).map_err(HaulError::io("cut", &path))?;
+        last.set_len(range.to).map_err(HaulError::io("cut", &path))?;
     }
     let path = folder.join("relay.index");
     fs::write(&path, index).map_err(HaulError::io("write", &path))?;
@@ -137,9 +212,6 @@ fn lay_logs(stretch: &Stretch, folder: &Path) -> Result<BTreeMap<String, String>
         ("relay_log".to_owned(), at("relay")),
         ("relay_log_index".to_owned(), at("relay.index")),
         ("relay_log_purge".to_owned(), "0".to_owned()),
-        ("skip_slave_start".to_owned(), String::new()),
-        // Nobody else is to change what is recovered.
-        ("event_scheduler".to_owned(), "OFF".to_owned()),
     ]))
 }
 
@@ -149,18 +221,16 @@ fn relay(folder: &Path, number: usize) -> PathBuf {
 
 /// Applies the logs that were laid, to their end.
 /// Errors: a transaction fails (the server's words), nothing goes on for two minutes, or somebody asked to stop.
-fn apply(control: &mut Control, stretch: &Stretch, stop: &Stop) -> Result<(), HaulError> {
-    let words = Words::of(control.version().flavor);
-    let from = stretch.from;
-    control.exec(&(words.change)(from))?;
-    control.exec(words.start)?;
-    let end = (format!("relay.{:06}", stretch.logs.len()), stretch.to);
+fn apply(control: &mut Control, range: &LogRange, stop: &Stop) -> Result<(), HaulError> {
+    control.exec(&change(control.version().flavor, range.from))?;
+    control.exec("START REPLICA SQL_THREAD")?;
+    let end = (format!("relay.{:06}", range.logs.len()), range.to);
     let (mut last, mut clock) = (String::new(), Clock::start());
     loop {
-        let shown = control.query(words.show)?;
-        let of = |name: &str| value(&shown, name, words.is_mysql);
+        let shown = control.query("SHOW REPLICA STATUS")?;
+        let of = |name: &str| shown.named(name).map(str::to_owned);
         if let Some(error) = of("Last_SQL_Error").filter(|error| !error.is_empty()) {
-            let hint = "the source and its logs do not fit: see the statement, and take another backup";
+            let hint = "the backup and the logs do not match: check that both are of the same server";
             return Err(refused(format!("the server does not apply its logs: {error}"), hint).into());
         }
         let log = of("Relay_Log_File").unwrap_or_default();
@@ -175,62 +245,27 @@ fn apply(control: &mut Control, stretch: &Stretch, stop: &Stop) -> Result<(), Ha
         }
         if Duration::from(clock.now()) > SILENCE {
             let what = format!("the server has not gone on from {last} for two minutes");
-            return Err(refused(what, "see its log: evenkeel sandbox logs").into());
+            return Err(refused(
+                what,
+                "repeat it with --keep, and see the server's log: evenkeel sandbox logs",
+            )
+            .into());
         }
         if stop.is_set() {
-            return Err(HaulError::Stopped { path: end.0.into(), at: offset });
+            return Err(HaulError::Interrupted);
         }
         thread::sleep(Duration::from_millis(10));
     }
-    control.exec(words.end)?;
-    control.exec(words.forget)?;
+    control.exec("STOP REPLICA")?;
+    control.exec("RESET REPLICA ALL")?;
     Ok(())
 }
 
-fn value(shown: &Rows, name: &str, is_mysql: bool) -> Option<String> {
-    let name = if is_mysql { name.replace("Slave", "Replica") } else { name.to_owned() };
-    let index = shown.column(&name)?;
-    shown.rows.first()?.get(index)?.clone()
-}
-
-/// How the two lines of servers say it.
-struct Words {
-    is_mysql: bool,
-    change: fn(u64) -> String,
-    start: &'static str,
-    show: &'static str,
-    end: &'static str,
-    forget: &'static str,
-}
-
-impl Words {
-    fn of(flavor: Flavor) -> Self {
-        match flavor {
-            Flavor::MariaDb => Self {
-                is_mysql: false,
-                change: |from| {
-                    format!(
-                        "CHANGE MASTER TO MASTER_HOST = 'none', MASTER_USE_GTID = no, RELAY_LOG_FILE = 'relay.000001', \
-                         RELAY_LOG_POS = {from}"
-                    )
-                },
-                start: "START SLAVE SQL_THREAD",
-                show: "SHOW SLAVE STATUS",
-                end: "STOP SLAVE",
-                forget: "RESET SLAVE ALL",
-            },
-            Flavor::MySql => Self {
-                is_mysql: true,
-                change: |from| {
-                    format!(
-                        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'none', RELAY_LOG_FILE = 'relay.000001', RELAY_LOG_POS = {from}"
-                    )
-                },
-                start: "START REPLICA SQL_THREAD",
-                show: "SHOW REPLICA STATUS",
-                end: "STOP REPLICA",
-                forget: "RESET REPLICA ALL",
-            },
-        }
+/// What makes a server a replica that has all its relay logs and no source.
+fn change(flavor: Flavor, from: u64) -> String {
+    let logs = format!("RELAY_LOG_FILE = 'relay.000001', RELAY_LOG_POS = {from}");
+    match flavor {
+        Flavor::MariaDb => format!("CHANGE MASTER TO MASTER_HOST = 'none', MASTER_USE_GTID = no, {logs}"),
+        Flavor::MySql => format!("CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'none', {logs}"),
     }
 }

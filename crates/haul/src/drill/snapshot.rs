@@ -1,52 +1,80 @@
-//! A snapshot of the data directory: a copy that shares its blocks (reflinks, on XFS and btrfs), made under a short lock.
+//! A snapshot of the data directory under a short lock: by commands of the user's, or of a private server by reflinks (XFS, btrfs).
 
 use super::binlog::Position;
 use super::manifest::Manifest;
+use super::program::{PATIENCE, copy, shell};
 use crate::{HaulError, refused};
-use evenkeel_os::{Stop, tools};
-use evenkeel_site::server::{Control, Flavor, Target, TargetError};
-use std::ffi::OsStr;
+use evenkeel_os::Stop;
+use evenkeel_os::clock::Clock;
+use evenkeel_os::process::signal;
+use evenkeel_site::server::{Control, Flavor, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const SIGCONT: i32 = 18;
+const SIGSTOP: i32 = 19;
+/// The longest time in which a command holds the lock.
+const LOCK: Duration = Duration::from_secs(30);
+const ROOM: &str = "free some space there";
 
 pub struct Snapshot {
     folder: PathBuf,
 }
 
+/// How a snapshot is made where the file system has no reflinks: LVM, ZFS, the disks of a cloud.
+#[derive(Clone, Debug)]
+pub struct SnapshotCommands {
+    /// A shell command that gets the data directory as `$1` and prints where its copy can be read.
+    pub take: String,
+    /// A shell command that removes what is at `$1`.
+    pub remove: Option<String>,
+}
+
+/// What a snapshot is taken of.
+pub struct Of<'a> {
+    pub data: &'a Path,
+    pub target: &'a Target,
+    /// `None` by reflinks, for which a server that runs is stopped for a moment: files are shared one after the other, and InnoDB writes
+    /// on under any lock.
+    pub commands: Option<&'a SnapshotCommands>,
+    /// The process of a private server.
+    pub process: Option<i32>,
+}
+
 impl Snapshot {
     /// Takes it, and copies it off the volume of the data.
-    /// Errors: `folder` is on that volume, the file system has no reflinks, or the server does not give the lock.
-    pub fn take(
-        folder: &Path,
-        data: &Path,
-        target: &Target,
-        stop: &Stop,
-    ) -> Result<(Self, Manifest), HaulError> {
+    /// Errors: `folder` is on that volume, there is no way to make a snapshot, or the server does not give the lock.
+    pub fn take(folder: &Path, of: &Of<'_>, stop: &Stop) -> Result<(Self, Manifest), HaulError> {
         fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
-        check_volume(folder, data)?;
-        let shared = data.with_file_name("evenkeel-snapshot");
-        let mut control = Control::connect_until(target, stop)?;
+        check_volume(folder, of.data)?;
+        let mut control = Control::connect_until(of.target, stop)?;
         // Nobody is to wait for long behind a statement that the lock itself waits for.
         control.exec("SET SESSION lock_wait_timeout = 30")?;
+        let clock = Clock::start();
         control.exec("FLUSH TABLES WITH READ LOCK")?;
         // Commits that only the binary log has on disk would be undecided in the copy, and no server starts so without that log.
         control.exec("FLUSH ENGINE LOGS")?;
         let position = position(&mut control)?;
-        let copied = copy(&["-a", "--reflink=always"], data, &shared);
+        let shared = Shared::take(folder, of, stop);
         control.exec("UNLOCK TABLES")?;
-        let kept = copied.and_then(|()| copy(&["-a"], &shared, &folder.join("data")));
-        let _ = fs::remove_dir_all(&shared);
-        kept?;
-        let manifest = Manifest::write(folder, Some(position))?;
+        let lock_s = clock.now().as_secs_f64();
+        let shared = shared?;
+        copy((&["-a"], &shared.at, &folder.join("data")), ROOM, &folder.join("copy.log"), stop)?;
+        shared.remove(folder, stop)?;
+        let mut manifest = Manifest::write(folder, Some(position))?;
+        manifest.lock_s = Some(lock_s);
         Ok((Self { folder: folder.to_owned() }, manifest))
     }
 
     /// Makes a data directory of it, which is at the position that it returns.
     /// Errors: a file is not as it was written, or cannot be copied.
-    pub fn restore(&self, data: &Path) -> Result<Option<Position>, HaulError> {
+    pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
         let manifest = Manifest::read(&self.folder)?;
         manifest.verify(&self.folder)?;
-        copy(&["-a"], &self.folder.join("data"), data)?;
+        copy((&["-a"], &self.folder.join("data"), data), ROOM, &self.folder.join("restore.log"), stop)?;
+        // By this MySQL knows a server; two must not have the same.
+        let _ = fs::remove_file(data.join("auto.cnf"));
         Ok(manifest.position)
     }
 }
@@ -65,15 +93,44 @@ fn check_volume(folder: &Path, data: &Path) -> Result<(), HaulError> {
     }
 }
 
-fn copy(flags: &[&str], from: &Path, to: &Path) -> Result<(), HaulError> {
-    let words: Vec<&OsStr> = flags.iter().map(OsStr::new).chain([from.as_os_str(), to.as_os_str()]).collect();
-    tools::run("cp", &words).map(drop).map_err(|error| {
-        refused(
-            error.to_string(),
-            "a snapshot needs XFS or btrfs under the data directory, and room for the copy",
-        )
-        .into()
-    })
+/// A snapshot on the volume of the data; one by reflinks is removed when this is dropped.
+struct Shared<'a> {
+    at: PathBuf,
+    commands: Option<&'a SnapshotCommands>,
+}
+
+impl<'a> Shared<'a> {
+    fn take(folder: &Path, of: &Of<'a>, stop: &Stop) -> Result<Self, HaulError> {
+        if let Some(commands) = of.commands {
+            let log = folder.join("take.log");
+            let at = shell(&commands.take, &[of.data], (&log, LOCK), stop)?;
+            return Ok(Self { at: PathBuf::from(at), commands: Some(commands) });
+        }
+        let process = of.process.ok_or_else(|| {
+            let what = "files that are shared one after the other are no snapshot of a server that runs";
+            refused(what, "name the command of your volumes: --snapshot-command")
+        })?;
+        let shared = Self { at: of.data.with_file_name("evenkeel-snapshot"), commands: None };
+        let hint = "reflinks need XFS or btrfs under the data directory";
+        signal(process, SIGSTOP);
+        let copied =
+            copy((&["-a", "--reflink=always"], of.data, &shared.at), hint, &folder.join("share.log"), stop);
+        signal(process, SIGCONT);
+        copied.map(|()| shared)
+    }
+
+    fn remove(self, folder: &Path, stop: &Stop) -> Result<(), HaulError> {
+        let Some(remove) = self.commands.and_then(|commands| commands.remove.as_ref()) else { return Ok(()) };
+        shell(remove, &[&self.at], (&folder.join("remove.log"), PATIENCE), stop).map(drop)
+    }
+}
+
+impl Drop for Shared<'_> {
+    fn drop(&mut self) {
+        if self.commands.is_none() {
+            let _ = fs::remove_dir_all(&self.at);
+        }
+    }
 }
 
 fn position(control: &mut Control) -> Result<Position, HaulError> {
@@ -81,10 +138,9 @@ fn position(control: &mut Control) -> Result<Position, HaulError> {
         Flavor::MariaDb => control.query("SHOW MASTER STATUS"),
         Flavor::MySql => control.query("SHOW BINARY LOG STATUS"),
     };
-    let rows = asked.map_err(|error: TargetError| HaulError::from(error))?;
-    let of = |name: &str| rows.rows.first()?.get(rows.column(name)?)?.clone();
-    let found = of("File").zip(of("Position").and_then(|text| text.parse().ok()));
+    let rows = asked?;
+    let found = rows.named("File").zip(rows.named("Position").and_then(|text| text.parse().ok()));
     let hint = "turn log_bin on: without it nothing after a backup can be recovered";
     let (log, offset) = found.ok_or_else(|| refused("the server writes no binary log", hint))?;
-    Ok(Position { log, offset })
+    Ok(Position { log: log.to_owned(), offset })
 }

@@ -3,7 +3,14 @@
 use super::group::Node;
 use crate::HaulError;
 use evenkeel_os::process::signal;
+use evenkeel_site::sandbox::{Domain, FileDisk, FileSystem, Net};
+use std::thread;
+use std::time::Duration;
 
+/// Room for a server and its logs until it is filled.
+const DISK: u64 = 1 << 30;
+/// For so long replicas lag.
+const LAG: Duration = Duration::from_secs(1);
 const SIGKILL: i32 = 9;
 const SIGCONT: i32 = 18;
 const SIGSTOP: i32 = 19;
@@ -19,37 +26,68 @@ evenkeel_site::words! {
         Kill = "kill",
         /// Its process stands still, with all connections open.
         Freeze = "freeze",
+        /// Nothing reaches it, and nobody is told.
+        Cut = "cut",
+        /// Its disk has no room left.
+        Full = "full",
         /// Its replicas receive nothing for a second, then it is killed.
         Lag = "lag",
+        /// Its replicas receive all and apply nothing for a second, then it is killed.
+        Slow = "slow",
     }
 }
 
 impl Fault {
+    /// What happens before it: replicas that lag.
+    pub(super) fn prepare(self, replicas: &[Node]) -> Result<(), HaulError> {
+        let thread = match self {
+            Self::Lag => "IO_THREAD",
+            Self::Slow => "SQL_THREAD",
+            _ => return Ok(()),
+        };
+        replicas.iter().try_for_each(|replica| replica.sql(&format!("STOP SLAVE {thread}")))?;
+        thread::sleep(LAG);
+        Ok(())
+    }
+
     /// Makes it happen to the primary.
-    pub(super) fn strike(self, primary: &mut Node, replicas: &mut [Node]) -> Result<(), HaulError> {
+    pub(super) fn inject(self, primary: &mut Node) -> Result<(), HaulError> {
         match self {
             Self::Stop => primary.stop(),
-            Self::Kill => {
-                signal(primary.pid(), SIGKILL);
-            }
             Self::Freeze => {
                 signal(primary.pid(), SIGSTOP);
             }
-            Self::Lag => {
-                for replica in replicas {
-                    replica.sql("STOP SLAVE IO_THREAD")?;
-                }
-                std::thread::sleep(std::time::Duration::from_secs(1));
+            Self::Cut => primary.cut_network(true)?,
+            Self::Full => primary.fill_disk()?,
+            Self::Kill | Self::Lag | Self::Slow => {
                 signal(primary.pid(), SIGKILL);
             }
         }
         Ok(())
     }
 
-    /// The process can be ended, and started again.
-    pub(super) fn relent(self, primary: &Node) {
-        if self == Self::Freeze {
-            signal(primary.pid(), SIGCONT);
+    /// It is over: the old primary can be started again.
+    pub(super) fn undo(self, primary: &Node) -> Result<(), HaulError> {
+        match self {
+            Self::Freeze => {
+                signal(primary.pid(), SIGCONT);
+                Ok(())
+            }
+            Self::Cut => primary.cut_network(false),
+            Self::Full => primary.free_disk(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the servers have to run for it.
+    pub(super) fn domain(self) -> Domain {
+        match self {
+            Self::Cut => Domain { net: Some(Net::default()), ..Domain::default() },
+            Self::Full => {
+                let file_disk = Some(FileDisk { bytes: DISK, file_system: FileSystem::Ext4 });
+                Domain { file_disk, ..Domain::default() }
+            }
+            _ => Domain::default(),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! A primary and its replicas: private servers that replicate by GTID.
 
-use crate::drill::Tell;
-use crate::drill::quiet;
+use crate::drill::{Login, Tell, quiet};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::sandbox::{Sandbox, SandboxSpec};
-use evenkeel_site::server::{Address, Control, Rows, Target};
+use evenkeel_site::sandbox::{Domain, Sandbox, SandboxSpec};
+use evenkeel_site::server::{Address, Control, Flavor, Rows, Target};
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use std::time::Duration;
 /// Accounts of the drill: one replicates, the other writes and may not write to a server that is read only.
 const REPLICATES: &str = "drill_replica";
 const WRITES: &str = "drill_writer";
-const PASSWORD: &str = "drill";
+/// One row that is updated to see whether a server takes writes.
+pub(super) const HEARTBEAT: &str = "evenkeel_heartbeat";
 /// A replica that does not come to a place within this time does not come.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A server that answers no control question for so long is given up.
@@ -53,6 +55,8 @@ impl Mode {
 /// A server of the group.
 pub(super) struct Node {
     sandbox: Sandbox,
+    /// Of the drill's accounts, which replicate with all else: that of our own account on the primary.
+    pub password: String,
     stop: Stop,
 }
 
@@ -61,13 +65,18 @@ impl Node {
     pub fn up(
         place: (&Path, &str, Option<PathBuf>),
         number: u32,
-        mode: Mode,
+        (mode, domain): (Mode, Domain),
         stop: &Stop,
         tell: Tell<'_>,
     ) -> Result<Self, HaulError> {
         let (home, name, server_binary) = place;
-        let spec = SandboxSpec { server_binary, ..SandboxSpec::new(home, name) };
+        let spec = SandboxSpec { server_binary, domain, ..SandboxSpec::new(home, name) };
         let mut sandbox = Sandbox::up(&spec, stop, &mut quiet(tell))?;
+        let version = Control::connect_until(&sandbox.target(), stop)?.version().clone();
+        if version.flavor != Flavor::MariaDb {
+            let hint = "run your own failover, and record it by evenkeel drill write";
+            return Err(refused(format!("drill failover needs MariaDB, and this is {version}"), hint).into());
+        }
         let mut settings: BTreeMap<String, String> = mode.settings().into_iter().map(owned).collect();
         let more = [
             ("log_bin", "bin"),
@@ -82,7 +91,8 @@ impl Node {
         settings.insert("server_id".to_owned(), number.to_string());
         // With its binary log from here on: what made the server is in none.
         sandbox.restart(&settings, stop, &mut quiet(tell))?;
-        Ok(Self { sandbox, stop: stop.clone() })
+        let password = sandbox.target().password.unwrap_or_default();
+        Ok(Self { sandbox, password, stop: stop.clone() })
     }
 
     pub fn pid(&self) -> i32 {
@@ -93,6 +103,13 @@ impl Node {
         self.sandbox.name()
     }
 
+    /// A folder for files of the drill, which goes with the server.
+    pub fn folder(&self) -> Result<PathBuf, HaulError> {
+        let folder = self.sandbox.dir().join("drill");
+        fs::create_dir_all(&folder).map_err(HaulError::io("create", &folder))?;
+        Ok(folder)
+    }
+
     pub fn target(&self) -> Target {
         self.sandbox.target()
     }
@@ -101,7 +118,7 @@ impl Node {
     pub fn writers_target(&self, database: &str) -> Target {
         let login = Target {
             user: WRITES.to_owned(),
-            password: Some(PASSWORD.to_owned()),
+            password: Some(self.password.clone()),
             ..self.sandbox.tcp_target()
         };
         Target { database: Some(database.to_owned()), ..login }
@@ -115,6 +132,31 @@ impl Node {
         Ok(self.control()?.exec(sql).map(drop)?)
     }
 
+    pub fn cut_network(&self, cut: bool) -> Result<(), HaulError> {
+        Ok(self.sandbox.cut_network(cut)?)
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.sandbox.dir().join("data").join("../filler")
+    }
+
+    /// Takes all that is free on its disk.
+    pub fn fill_disk(&self) -> Result<(), HaulError> {
+        let path = self.filler();
+        let mut file = File::create(&path).map_err(HaulError::io("create", &path))?;
+        let piece = vec![0; 1 << 16];
+        // Down to the last block: a smaller piece where a larger one has no room.
+        for size in [1 << 16, 1 << 12] {
+            while file.write_all(&piece[..size]).is_ok() {}
+        }
+        Ok(())
+    }
+
+    pub fn free_disk(&self) -> Result<(), HaulError> {
+        let path = self.filler();
+        fs::remove_file(&path).map_err(HaulError::io("remove", &path))
+    }
+
     pub fn stop(&mut self) {
         let _ = self.sandbox.pause(&mut |_| {});
     }
@@ -124,8 +166,7 @@ impl Node {
         Ok(self.sandbox.restart(&BTreeMap::new(), &self.stop, &mut |_| {})?)
     }
 
-    /// Takes writes from now on.
-    pub fn lead(&self) -> Result<(), HaulError> {
+    pub fn allow_writes(&self) -> Result<(), HaulError> {
         self.sql("SET GLOBAL read_only = OFF")
     }
 
@@ -146,7 +187,8 @@ impl Node {
         control.exec("SET GLOBAL read_only = ON")?;
         control.exec(&format!(
             "CHANGE MASTER TO MASTER_HOST = '{host}', MASTER_PORT = {port}, MASTER_USER = '{REPLICATES}', \
-             MASTER_PASSWORD = '{PASSWORD}', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1"
+             MASTER_PASSWORD = '{}', MASTER_USE_GTID = slave_pos, MASTER_CONNECT_RETRY = 1",
+            self.password
         ))?;
         control.exec("START SLAVE")?;
         Ok(())
@@ -159,42 +201,56 @@ impl Node {
     /// The last transaction that it has, received ones among them: sequence number of the drill's only domain.
     pub fn received(&self) -> Result<u64, HaulError> {
         let shown = self.status()?;
-        let text = value(&shown, "Gtid_IO_Pos").unwrap_or_default();
-        Ok(sequence(&text))
+        let text = shown.named("Gtid_IO_Pos").unwrap_or_default();
+        Ok(sequence(text))
     }
 
-    /// The last transaction that it has made.
+    /// The last transaction that it has applied.
     pub fn applied(&self) -> Result<u64, HaulError> {
         let text = self.control()?.query_value("SELECT @@GLOBAL.gtid_current_pos")?;
         Ok(sequence(&text.unwrap_or_default()))
     }
 
-    /// Makes all that it has received.
-    pub fn drain(&self) -> Result<(), HaulError> {
+    /// Applies all that it has received. Where both threads of a replica stand still, the server forgets what it has received: one
+    /// starts before the other ends.
+    fn drain(&self) -> Result<(), HaulError> {
+        let before = self.received()?;
+        self.sql("START SLAVE SQL_THREAD")?;
         self.sql("STOP SLAVE IO_THREAD")?;
-        let received = self.received()?;
-        self.wait_for(received)
+        self.wait_for(before.max(self.received()?))
     }
 
-    /// Waits until it has made the transaction of this number.
+    /// Waits until it has applied the transaction of this number.
     /// Errors: a transaction fails, or it does not come to it within a minute.
     pub fn wait_for(&self, sequence: u64) -> Result<(), HaulError> {
         let clock = Clock::start();
         while self.applied()? < sequence {
-            if let Some(error) = value(&self.status()?, "Last_SQL_Error").filter(|error| !error.is_empty()) {
+            if let Some(error) = self.status()?.named("Last_SQL_Error").filter(|error| !error.is_empty()) {
                 let what = format!("{} does not replicate: {error}", self.name());
                 return Err(refused(what, "see which rows it has that the primary has not").into());
             }
             if Duration::from(clock.now()) > PATIENCE {
                 let what = format!("{} has not caught up within a minute", self.name());
-                return Err(refused(what, "give it less load by --rate, or more time").into());
+                return Err(refused(what, "choose a lower --rate").into());
             }
             if self.stop.is_set() {
-                return Err(HaulError::Stopped { path: self.sandbox.dir().to_owned(), at: 0 });
+                return Err(HaulError::Interrupted);
             }
             thread::sleep(Duration::from_millis(5));
         }
         Ok(())
+    }
+
+    /// Whether others may write to it.
+    pub fn takes_writes(&self) -> Result<bool, HaulError> {
+        Ok(self.control()?.query_value("SELECT @@GLOBAL.read_only")?.as_deref() == Some("0"))
+    }
+
+    /// Its login, as an option file for the server's own programs.
+    pub fn login(&self, folder: &Path) -> Result<Login, HaulError> {
+        let folder = folder.join(self.name());
+        fs::create_dir_all(&folder).map_err(HaulError::io("create", &folder))?;
+        Login::write(&folder, &self.target())
     }
 
     /// Becomes the primary, with all that it has received.
@@ -212,10 +268,6 @@ fn owned((name, value): (&str, &str)) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-fn value(shown: &Rows, name: &str) -> Option<String> {
-    shown.rows.first()?.get(shown.column(name)?)?.clone()
-}
-
 /// Of `0-1-345` 345.
 fn sequence(gtid: &str) -> u64 {
     gtid.rsplit('-').next().and_then(|number| number.parse().ok()).unwrap_or_default()
@@ -225,13 +277,13 @@ fn sequence(gtid: &str) -> u64 {
 pub(super) fn accounts(primary: &Node, database: &str) -> Result<(), HaulError> {
     let mut control = primary.control()?;
     control.exec(&format!("CREATE DATABASE {database}"))?;
-    for host in ["localhost", "127.0.0.1"] {
-        for (user, rights) in
-            [(REPLICATES, "REPLICATION SLAVE ON *.*".to_owned()), (WRITES, format!("ALL ON {database}.*"))]
-        {
-            control.exec(&format!("CREATE USER {user}@'{host}' IDENTIFIED BY '{PASSWORD}'"))?;
-            control.exec(&format!("GRANT {rights} TO {user}@'{host}'"))?;
-        }
+    for (user, rights) in
+        [(REPLICATES, "REPLICATION SLAVE ON *.*".to_owned()), (WRITES, format!("ALL ON {database}.*"))]
+    {
+        control.exec(&format!("CREATE USER {user}@'%' IDENTIFIED BY '{}'", primary.password))?;
+        control.exec(&format!("GRANT {rights} TO {user}@'%'"))?;
     }
+    control.exec(&format!("CREATE TABLE {database}.{HEARTBEAT} (id INT PRIMARY KEY, beat INT NOT NULL)"))?;
+    control.exec(&format!("INSERT INTO {database}.{HEARTBEAT} VALUES (1, 0)"))?;
     Ok(())
 }

@@ -1,15 +1,14 @@
 //! A failover from the first write to the old primary's return.
 
 use super::fault::Fault;
-use super::group::{Mode, Node, accounts};
-use super::timeline::Timeline;
-use crate::drill::Tell;
+use super::group::{HEARTBEAT, Mode, Node, accounts};
+use super::timeline::{Timeline, pace};
+use crate::drill::{Login, PATIENCE, Servers, Tell, shell};
 use crate::ledger::{Account, Fate, Ledger, Plan, TABLE, Write, Writing, audit};
 use crate::{HaulError, refused};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::sandbox;
 use evenkeel_site::server::Control;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -31,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_millis(500);
 const FAILURES: u32 = 3;
 /// Longest wait of a writer for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// The old primary follows the new one within this time, or cannot.
 const REJOIN: Duration = Duration::from_secs(10);
 
@@ -42,6 +41,10 @@ pub struct Failover<'a> {
     pub replicas: u32,
     pub mode: Mode,
     pub fault: Fault,
+    /// A command that promotes a replica, in the place of our way.
+    pub promote: Option<String>,
+    /// A command that looks at the servers before they are removed.
+    pub then: Option<String>,
     /// Writes per second.
     pub rate: f64,
     pub seed: Seed,
@@ -51,6 +54,8 @@ pub struct Failover<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     pub timeline: Timeline,
+    /// Acknowledged writes per second in each tenth of a second: its middle, in seconds after the fault, and the rate.
+    pub pace: Vec<(f64, f64)>,
     /// Transactions that the replica which was promoted had not received when the fault came.
     pub behind: u64,
     /// What became of the writes, on the new primary.
@@ -67,24 +72,25 @@ impl Failover<'_> {
     /// Makes it, and removes all servers of it.
     /// Errors: a step that cannot be done, with what it said; or somebody asked to stop.
     pub fn run(&self, tell: Tell<'_>) -> Result<Report, HaulError> {
-        let place = Place::new(self.home, self.replicas)?;
+        let names = (1..=self.replicas).map(replica).chain([PRIMARY.to_owned()]);
+        let servers = Servers::new(self.home, names)?;
         tell(&format!("starting a primary and {} replica(s)", self.replicas));
-        let (mut primary, mut replicas) = self.group(tell)?;
-        let folder =
-            tempfile::tempdir().map_err(HaulError::io("create a folder in", &std::env::temp_dir()))?;
-        let ledger = folder.path().join("ledger");
+        let (mut primary, replicas) = self.group(tell)?;
+        let folder = primary.folder()?;
+        let ledger = folder.join("ledger");
         let writing = self.writing(&primary, &replicas, &ledger)?;
         tell("writing");
         self.wait(BEFORE)?;
         self.wait(Duration::from_millis(Random::new(self.seed.child("instant")).uniform(0, 999)))?;
-        let behind = self.behind(&primary, &replicas)?;
         tell(&format!("fault: {}", self.fault));
+        self.fault.prepare(&replicas)?;
+        let behind = self.behind(&primary, &replicas)?;
         let struck = writing.now();
-        self.fault.strike(&mut primary, &mut replicas)?;
+        self.fault.inject(&mut primary)?;
         self.detect(&primary)?;
         let detected = writing.now();
         tell("promoting a replica");
-        let chosen = self.promote(&replicas)?;
+        let chosen = self.promote(&replicas, &folder)?;
         let promoted = writing.now();
         for (_, other) in replicas.iter().enumerate().filter(|(index, _)| *index != chosen) {
             other.sql("STOP SLAVE")?;
@@ -93,7 +99,7 @@ impl Failover<'_> {
         self.wait_for_success(&writing)?;
         self.wait(AFTER)?;
         writing.end()?;
-        let ledger = Ledger::read(&ledger)?;
+        let (file, ledger) = (ledger.clone(), Ledger::read(&ledger)?);
         let next = &replicas[chosen];
         let account = audit(&mut database(next)?, &ledger)?;
         tell("the old primary comes back");
@@ -101,20 +107,33 @@ impl Failover<'_> {
         let is_acknowledged =
             |write: &&Write| ledger.entries.get(write).is_some_and(|entry| entry.fate == Fate::Acknowledged);
         let extra_acknowledged = extra.iter().filter(is_acknowledged).count();
+        if let Some(command) = &self.then {
+            let (new, old) = (next.login(&folder)?, primary.login(&folder)?);
+            let log = folder.join("then.log");
+            shell(command, &[new.path(), old.path(), &file], (&log, PATIENCE), self.stop)?;
+        }
         let timeline = Timeline::of(&ledger, [struck, detected, promoted]);
-        drop((primary, replicas, place));
-        Ok(Report { timeline, behind, account, extra, extra_acknowledged, does_not_follow })
+        let pace = pace(&ledger, struck);
+        drop((primary, replicas, servers));
+        Ok(Report { timeline, pace, behind, account, extra, extra_acknowledged, does_not_follow })
     }
 
     fn group(&self, tell: Tell<'_>) -> Result<(Node, Vec<Node>), HaulError> {
         let mut up = |name: &str, number: u32| {
-            Node::up((self.home, name, self.server_binary.clone()), number, self.mode, self.stop, tell)
+            Node::up(
+                (self.home, name, self.server_binary.clone()),
+                number,
+                (self.mode, self.fault.domain()),
+                self.stop,
+                tell,
+            )
         };
         let primary = up(PRIMARY, 1)?;
-        let replicas = (1..=self.replicas)
+        let mut replicas = (1..=self.replicas)
             .map(|number| up(&replica(number), number + 1))
             .collect::<Result<Vec<_>, _>>()?;
-        primary.lead()?;
+        replicas.iter_mut().for_each(|replica| replica.password.clone_from(&primary.password));
+        primary.allow_writes()?;
         accounts(&primary, DATABASE)?;
         replicas.iter().try_for_each(|replica| replica.follow(&primary))?;
         let at = primary.applied()?;
@@ -130,7 +149,7 @@ impl Failover<'_> {
             rate: self.rate,
             writers: WRITERS,
             seed: self.seed.child("writes"),
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         };
         Writing::start(&plan, ledger, self.stop)
     }
@@ -140,12 +159,14 @@ impl Failover<'_> {
         Ok(primary.applied()?.saturating_sub(received.into_iter().max().unwrap_or_default()))
     }
 
-    /// Returns once the primary has not answered a few times in a row.
+    /// Returns once the primary has not taken a write a few times in a row.
     fn detect(&self, primary: &Node) -> Result<(), HaulError> {
         let (target, mut failures) = (primary.writers_target(DATABASE), 0);
         let clock = Clock::start();
         while failures < FAILURES {
-            let answer = Control::connect_within(&target, SILENCE).and_then(|mut control| control.ping());
+            let beat = format!("UPDATE {HEARTBEAT} SET beat = beat + 1");
+            let answer =
+                Control::connect_within(&target, SILENCE).and_then(|mut control| control.exec(&beat));
             failures = if answer.is_err() { failures + 1 } else { 0 };
             if Duration::from(clock.now()) > RECOVERY {
                 return Err(refused("the primary answers in spite of the fault", "please report it").into());
@@ -155,8 +176,11 @@ impl Failover<'_> {
         Ok(())
     }
 
-    /// The replica that has received most makes all of it and takes writes.
-    fn promote(&self, replicas: &[Node]) -> Result<usize, HaulError> {
+    /// Has a replica take writes: the one that has received most, or the one that the user's command chooses.
+    fn promote(&self, replicas: &[Node], folder: &Path) -> Result<usize, HaulError> {
+        if let Some(command) = &self.promote {
+            return self.promote_by(command, replicas, folder);
+        }
         let received = replicas.iter().map(Node::received).collect::<Result<Vec<_>, _>>()?;
         let most = received.iter().enumerate().max_by_key(|(_, sequence)| **sequence);
         let chosen = most
@@ -166,15 +190,29 @@ impl Failover<'_> {
         Ok(chosen)
     }
 
+    /// The command gets option files of the replicas as its arguments.
+    fn promote_by(&self, command: &str, replicas: &[Node], folder: &Path) -> Result<usize, HaulError> {
+        let logins = replicas.iter().map(|replica| replica.login(folder)).collect::<Result<Vec<_>, _>>()?;
+        let files: Vec<&Path> = logins.iter().map(Login::path).collect();
+        shell(command, &files, (&folder.join("promote.log"), RECOVERY), self.stop)?;
+        for (index, replica) in replicas.iter().enumerate() {
+            if replica.takes_writes()? {
+                return Ok(index);
+            }
+        }
+        Err(refused(
+            "no replica is writable after the --promote command",
+            "the command must run SET GLOBAL read_only = OFF",
+        )
+        .into())
+    }
+
     fn wait_for_success(&self, writing: &Writing) -> Result<(), HaulError> {
         let (clock, before) = (Clock::start(), writing.written().acknowledged);
         while writing.written().acknowledged == before {
             if Duration::from(clock.now()) > RECOVERY {
-                return Err(refused(
-                    "no write has succeeded for a minute after the promotion",
-                    "see the servers' logs",
-                )
-                .into());
+                let what = "no write has succeeded for a minute after the promotion";
+                return Err(refused(what, "choose a lower --rate").into());
             }
             self.wait(Duration::from_millis(5))?;
         }
@@ -183,7 +221,7 @@ impl Failover<'_> {
 
     /// Starts the old primary as a replica of the new one: what only it has, and why it does not follow.
     fn come_back(&self, old: &mut Node, new: &Node) -> Result<(Vec<Write>, Option<String>), HaulError> {
-        self.fault.relent(old);
+        self.fault.undo(old)?;
         old.start()?;
         let there = writes(&mut database(new)?)?;
         let extra = writes(&mut database(old)?)?.difference(&there).copied().collect();
@@ -192,9 +230,7 @@ impl Failover<'_> {
         let goal = new.applied()?;
         while Duration::from(clock.now()) < REJOIN {
             let shown = old.status()?;
-            let of = |name: &str| {
-                shown.rows.first()?.get(shown.column(name)?)?.clone().filter(|text| !text.is_empty())
-            };
+            let of = |name: &str| shown.named(name).filter(|text| !text.is_empty()).map(str::to_owned);
             if let Some(error) = of("Last_SQL_Error").or_else(|| of("Last_IO_Error")) {
                 return Ok((extra, Some(error)));
             }
@@ -210,7 +246,7 @@ impl Failover<'_> {
         let clock = Clock::start();
         loop {
             if self.stop.is_set() {
-                return Err(HaulError::Stopped { path: self.home.to_owned(), at: 0 });
+                return Err(HaulError::Interrupted);
             }
             let left = time.saturating_sub(clock.now().into());
             if left.is_zero() {
@@ -241,31 +277,4 @@ fn writes(control: &mut Control) -> Result<BTreeSet<Write>, HaulError> {
         Ok(())
     })?;
     Ok(found)
-}
-
-/// The servers of a drill are removed when this is dropped; so is what a killed one has left.
-struct Place<'a> {
-    home: &'a Path,
-    names: Vec<String>,
-}
-
-impl<'a> Place<'a> {
-    fn new(home: &'a Path, replicas: u32) -> Result<Self, HaulError> {
-        let names: Vec<String> =
-            std::iter::once(PRIMARY.to_owned()).chain((1..=replicas).map(replica)).collect();
-        let there: Vec<String> = sandbox::list(home)?.into_iter().map(|info| info.name).collect();
-        let left: Vec<String> = names.iter().filter(|name| there.contains(name)).cloned().collect();
-        if !left.is_empty() {
-            sandbox::clean(home, &left)?;
-        }
-        Ok(Self { home, names })
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        for name in &self.names {
-            let _ = sandbox::clean(self.home, std::slice::from_ref(name));
-        }
-    }
 }

@@ -3,7 +3,6 @@
 use crate::ledger::{Fate, Ledger};
 use evenkeel_core::Nanos;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Instants in seconds after the fault; negative before it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -18,29 +17,16 @@ pub struct Timeline {
     pub promoted_s: f64,
     /// Acknowledged first after the longest time.
     pub first_success_s: Option<f64>,
-    /// Writes that were refused, by the server's code; lost connections are code 0.
-    pub errors: BTreeMap<u16, u64>,
-    /// Logins that failed.
-    pub logins_failed: u64,
 }
 
 impl Timeline {
     /// Of a ledger, with the instants of fault, detection and promotion on its clock.
     pub(super) fn of(ledger: &Ledger, [fault, detected, promoted]: [Nanos; 3]) -> Self {
         let after = |at: Nanos| (at.0 as f64 - fault.0 as f64) / 1e9;
-        let gap = longest_gap(ledger, fault);
-        let mut errors = BTreeMap::new();
+        let gap = ledger.longest_gap(fault);
         let mut instants: Vec<Nanos> = ledger.down.iter().map(|(at, _)| *at).collect();
-        let logins_failed = instants.len() as u64;
-        for entry in ledger.entries.values() {
-            let code = match entry.fate {
-                Fate::Acknowledged => continue,
-                Fate::Refused(code) => code,
-                Fate::Unknown => 0,
-            };
-            *errors.entry(code).or_default() += 1;
-            instants.extend(entry.ended);
-        }
+        let failed = ledger.entries.values().filter(|entry| entry.fate != Fate::Acknowledged);
+        instants.extend(failed.filter_map(|entry| entry.ended));
         let first_error = instants.into_iter().filter(|at| *at >= fault).min();
         Self {
             last_success_s: gap.map(|(last, _)| after(last)),
@@ -48,8 +34,6 @@ impl Timeline {
             detected_s: after(detected),
             promoted_s: after(promoted),
             first_success_s: gap.map(|(_, first)| after(first)),
-            errors,
-            logins_failed,
         }
     }
 
@@ -59,12 +43,21 @@ impl Timeline {
     }
 }
 
-/// The longest time without an acknowledgement that does not end before the fault: its begin and its end.
-fn longest_gap(ledger: &Ledger, fault: Nanos) -> Option<(Nanos, Nanos)> {
-    let mut instants: Vec<Nanos> = ledger.acknowledged().map(|(_, at)| at).collect();
-    instants.sort_unstable();
-    let pairs = instants.windows(2).filter(|pair| pair[1] >= fault);
-    pairs.max_by_key(|pair| pair[1] - pair[0]).map(|pair| (pair[0], pair[1]))
+/// Acknowledged writes per second in each tenth of a second, from a second before the fault to the last write.
+pub(super) fn pace(ledger: &Ledger, fault: Nanos) -> Vec<(f64, f64)> {
+    const TENTH: u64 = 100_000_000;
+    let from = fault - Nanos::from_secs(1);
+    let mut counts = Vec::new();
+    for (_, at) in ledger.acknowledged().filter(|(_, at)| *at >= from) {
+        let place = ((at - from).0 / TENTH) as usize;
+        if place >= counts.len() {
+            counts.resize(place + 1, 0_u64);
+        }
+        counts[place] += 1;
+    }
+    let middle =
+        |place: usize| (from.0 + TENTH * place as u64 + TENTH / 2) as f64 / 1e9 - fault.as_secs_f64();
+    counts.into_iter().enumerate().map(|(place, count)| (middle(place), 10.0 * count as f64)).collect()
 }
 
 #[cfg(test)]
@@ -104,8 +97,6 @@ mod tests {
         assert_eq!(found.outage_s(), Some(2.0));
         assert_eq!(found.first_error_s, Some(0.1));
         assert_eq!((found.detected_s, found.promoted_s), (0.4, 1.0));
-        assert_eq!(found.errors, BTreeMap::from([(0, 1), (1290, 1)]));
-        assert_eq!(found.logins_failed, 1);
     }
 
     #[test]

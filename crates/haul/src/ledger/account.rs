@@ -2,6 +2,7 @@
 
 use super::{Fate, Ledger, TABLE, Write};
 use crate::{HaulError, refused};
+use evenkeel_core::Nanos;
 use evenkeel_site::server::{Cell, Control};
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ pub enum Finding {
 }
 
 /// What the comparison of a ledger with its table gave.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Account {
     pub sent: u64,
     pub acknowledged: u64,
@@ -37,6 +38,12 @@ pub struct Account {
     /// Of these, those that are there. Neither is wrong.
     pub unknown_and_there: u64,
     pub rows: u64,
+    /// When the first lost write was acknowledged, seconds since the start.
+    pub first_lost_s: Option<f64>,
+    /// Longest time without an acknowledged write.
+    pub outage_s: f64,
+    /// Writes that failed, by the server's code; those without an answer are code 0.
+    pub errors: BTreeMap<u16, u64>,
     /// How many writes of each kind.
     pub found: BTreeMap<Finding, u64>,
     /// The first hundred of each.
@@ -44,9 +51,9 @@ pub struct Account {
 }
 
 impl Account {
-    /// Whether each acknowledged write is there once, in order, and nothing else.
+    /// Whether each acknowledged write is there once, in order, and nothing else. Where there was none, nothing is shown.
     pub fn is_right(&self) -> bool {
-        self.found.is_empty()
+        self.found.is_empty() && self.acknowledged > 0
     }
 
     pub fn count(&self, finding: Finding) -> u64 {
@@ -141,12 +148,20 @@ impl Tally<'_> {
                 Fate::Unknown => self.account.unknown += 1,
             }
             match (entry.fate, is_there) {
-                (Fate::Acknowledged, false) => self.account.find(Finding::Lost, *write),
+                (Fate::Acknowledged, false) => {
+                    let at = entry.ended.unwrap_or_default().as_secs_f64();
+                    let first = self.account.first_lost_s.get_or_insert(at);
+                    *first = first.min(at);
+                    self.account.find(Finding::Lost, *write);
+                }
                 (Fate::Refused(_), true) => self.account.find(Finding::StoredThoughRefused, *write),
                 (Fate::Unknown, true) => self.account.unknown_and_there += 1,
                 _ => {}
             }
         }
+        let gap = self.ledger.longest_gap(Nanos::ZERO);
+        self.account.outage_s = gap.map_or(0.0, |(begin, end)| (end - begin).as_secs_f64());
+        self.account.errors = self.ledger.errors();
         self.account
     }
 }
@@ -155,7 +170,6 @@ impl Tally<'_> {
 mod tests {
     use super::super::Entry;
     use super::*;
-    use evenkeel_core::Nanos;
 
     fn write(number: u64) -> Write {
         Write { writer: 0, number }

@@ -141,7 +141,11 @@ impl Ledger {
         }
         match ledger.id.is_empty() {
             false => Ok(ledger),
-            true => Err(refused(format!("{} is empty", path.display()), "its writers began nothing").into()),
+            true => Err(refused(
+                format!("{} is empty", path.display()),
+                "the writers stopped before their first write",
+            )
+            .into()),
         }
     }
 
@@ -149,6 +153,27 @@ impl Ledger {
     pub fn acknowledged(&self) -> impl Iterator<Item = (Nanos, Nanos)> {
         let of = |entry: &Entry| Some((entry.arrival, entry.ended?));
         self.entries.values().filter(|entry| entry.fate == Fate::Acknowledged).filter_map(of)
+    }
+
+    /// The longest time without an acknowledgement that does not end before an instant: its begin and its end.
+    pub fn longest_gap(&self, after: Nanos) -> Option<(Nanos, Nanos)> {
+        let mut instants: Vec<Nanos> = self.acknowledged().map(|(_, at)| at).collect();
+        instants.sort_unstable();
+        let pairs = instants.windows(2).filter(|pair| pair[1] >= after);
+        pairs.max_by_key(|pair| pair[1] - pair[0]).map(|pair| (pair[0], pair[1]))
+    }
+
+    /// Writes that failed, by the server's code; those without an answer are code 0.
+    pub fn errors(&self) -> BTreeMap<u16, u64> {
+        let mut errors = BTreeMap::new();
+        for entry in self.entries.values() {
+            match entry.fate {
+                Fate::Acknowledged => {}
+                Fate::Refused(code) => *errors.entry(code).or_default() += 1,
+                Fate::Unknown => *errors.entry(0).or_default() += 1,
+            }
+        }
+        errors
     }
 
     /// Whether the line belongs there.
@@ -179,12 +204,12 @@ impl Ledger {
 }
 
 /// A ledger file that is being written, by several writers.
-pub(super) struct Book {
+pub(super) struct LedgerWriter {
     file: File,
     path: PathBuf,
 }
 
-impl Book {
+impl LedgerWriter {
     /// Errors: there is a file already, or it cannot be written.
     pub fn create(path: &Path, id: &str) -> Result<Self, HaulError> {
         let file = File::create_new(path).map_err(HaulError::io("create", path))?;

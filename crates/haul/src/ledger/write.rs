@@ -1,6 +1,6 @@
 //! Writers insert numbered rows by an open load, whatever becomes of the servers.
 
-use super::file::{Book, Fate, Line};
+use super::file::{Fate, LedgerWriter, Line};
 use super::{TABLE, Write};
 use crate::{HaulError, locked, refused};
 use evenkeel_core::Nanos;
@@ -22,6 +22,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Errors of a server that takes no writes: a replica, or one that is shutting down.
 const TAKES_NO_WRITES: [u16; 5] = [1053, 1290, 1792, 1836, 3100];
 
+/// Errors after which a write may be stored: a commit that failed on its way, a statement or a connection that was killed while it
+/// waited for a replica, and a proxy that lost its server.
+const MAY_BE_STORED: [u16; 8] = [1026, 1053, 1180, 1317, 1927, 2003, 2006, 2013];
+
 /// What writers do.
 #[derive(Clone)]
 pub struct Plan {
@@ -32,7 +36,7 @@ pub struct Plan {
     pub writers: u32,
     pub seed: Seed,
     /// The longest wait for a login or an answer; then the connection counts as lost.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Counts so far.
@@ -46,7 +50,7 @@ pub struct Written {
 
 struct Shared {
     plan: Plan,
-    book: Book,
+    book: LedgerWriter,
     arrivals: Mutex<Poisson>,
     clock: Clock,
     end: Stop,
@@ -68,10 +72,16 @@ impl Writing {
             .map_err(|error| refused(error.to_string(), "choose another --rate"))?;
         let first =
             plan.targets.first().ok_or_else(|| refused("no server is named", "name one by its URL"))?;
-        make_table(&mut Control::connect_until(first, stop)?, &id)?;
+        let mut control = Control::connect_until(first, stop)?;
+        // Before the table of an earlier ledger goes.
+        let book = LedgerWriter::create(ledger, &id)?;
+        if let Err(error) = make_table(&mut control, &id) {
+            let _ = std::fs::remove_file(ledger);
+            return Err(error);
+        }
         let shared = Arc::new(Shared {
             plan: plan.clone(),
-            book: Book::create(ledger, &id)?,
+            book,
             arrivals: Mutex::new(arrivals),
             clock: Clock::start(),
             end: Stop::default(),
@@ -210,7 +220,7 @@ impl<'a> Writer<'a> {
                 return Ok(false);
             }
             let target = &targets[self.at];
-            match Control::connect_within(target, self.shared.plan.patience) {
+            match Control::connect_within(target, self.shared.plan.timeout) {
                 Ok(control) => self.control = Some(control),
                 Err(error) => {
                     let reason = format!("{} {error}", target.address);
@@ -246,6 +256,9 @@ impl<'a> Writer<'a> {
         let sql = format!("INSERT INTO {TABLE} (writer, number, body) VALUES ({writer}, {number}, '{body}')");
         let (fate, stays) = match control.exec(&sql) {
             Ok(_) => (Fate::Acknowledged, true),
+            Err(TargetError::Statement { code, .. }) if MAY_BE_STORED.contains(&code) => {
+                (Fate::Unknown, false)
+            }
             Err(TargetError::Statement { code, .. }) => {
                 (Fate::Refused(code), !TAKES_NO_WRITES.contains(&code))
             }

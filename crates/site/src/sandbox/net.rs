@@ -125,6 +125,14 @@ impl Network {
         std::mem::forget(self);
     }
 
+    /// Nothing reaches it, or everything does again; nobody is told.
+    pub(super) fn cut(&self, cut: bool) -> Result<(), SandboxError> {
+        let state = if cut { "down" } else { "up" };
+        let failed =
+            |reason| SandboxError::io("cut the network of", Path::new(&self.name))(io::Error::other(reason));
+        ip(&format!("link set {} {state}", self.name)).map(drop).map_err(failed)
+    }
+
     /// Of the machine, on the bridge.
     pub(super) fn of_machine(&self) -> Ipv4Addr {
         let [a, b, c, _] = self.address.octets();

@@ -317,7 +317,16 @@ pub(super) fn take_over(paths: &Paths, data: &Path, password: &str) -> Result<()
     }
     let path = paths.init_sql();
     write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))?;
-    fs::rename(data, paths.data()).map_err(SandboxError::io("move", data))
+    match fs::rename(data, paths.data()) {
+        // To a file disk, say.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let to = paths.data();
+            let words = ["-a".as_ref(), data.as_os_str(), to.as_os_str()];
+            let copied = tools::run("cp", &words).map_err(|error| io::Error::other(error.to_string()));
+            copied.and_then(|_| fs::remove_dir_all(data)).map_err(SandboxError::io("move", data))
+        }
+        moved => moved.map_err(SandboxError::io("move", data)),
+    }
 }
 
 /// Has the next start let our account in from this machine's address in the server's own network.

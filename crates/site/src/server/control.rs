@@ -34,6 +34,11 @@ impl Rows {
         self.rows.first()?.first()?.as_deref()
     }
 
+    /// A column of the first row.
+    pub fn named(&self, name: &str) -> Option<&str> {
+        self.rows.first()?.get(self.column(name)?)?.as_deref()
+    }
+
     /// Names with their values.
     pub(super) fn pairs(self) -> impl Iterator<Item = (String, String)> {
         self.rows.into_iter().filter_map(|row| {

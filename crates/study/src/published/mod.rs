@@ -15,12 +15,13 @@ use crate::domains::Domains;
 use crate::forgotten::Forgotten;
 use crate::harness::{Plan, Run, Study, plan_of, read};
 use crate::interfere::Interfere;
+use crate::recovery::Recovery;
 use crate::shares::Shares;
 use crate::store::StudyFolder;
 use crate::telecom::Telecom;
 use crate::throttling::Throttling;
 use crate::variation::Variation;
-use crate::{databases, domains, forgotten, interfere, shares, telecom, throttling, variation};
+use crate::{databases, domains, forgotten, interfere, recovery, shares, telecom, throttling, variation};
 pub(crate) use dataset::{begun, closed, fill, workload, workload_of_file};
 pub use hosts::{DiskFile, HostFile, WindowFile};
 pub(crate) use hosts::{Periods, of_hosts};
@@ -43,6 +44,7 @@ pub fn of_plan<'a>(workplace: Workplace<'a>, plan: &Plan) -> Result<AnyStudy<'a>
         domains::NAME => Ok(Box::new(Domains::of(workplace, plan)?)),
         shares::NAME => Ok(Box::new(Shares::of(workplace, plan)?)),
         telecom::NAME => Ok(Box::new(Telecom::of(workplace, plan)?)),
+        recovery::NAME => Ok(Box::new(Recovery::of(workplace, plan)?)),
         forgotten::NAME => Ok(Box::new(Forgotten::of(workplace, plan)?)),
         interfere::NAME => Ok(Box::new(Interfere::of(workplace, plan)?)),
         variation::NAME => Ok(Box::new(Variation::of(workplace, plan)?)),

@@ -7,13 +7,14 @@ use crate::{format, out};
 use anyhow::Result;
 use evenkeel_haul::ledger::{Account, Finding, Ledger, Write, audit};
 use evenkeel_site::server::Control;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each write that a server acknowledged must be there once, in the order of its writer, and nothing that was never sent. A write without
-an answer may be there or not: neither is wrong. Writes are named WRITER/NUMBER, as in the ledger.
+Every acknowledged write must be in the table exactly once, in the order of its writer, and nothing else. A write without an answer may
+be there or not: neither is wrong. Writes are named WRITER/NUMBER, as in the ledger.
 
 Examples:
   evenkeel drill audit mysql://app@db2/drill --ledger failover.ledger
@@ -37,7 +38,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let ledger = Ledger::read(&args.ledger)?;
     let target = target(session, &args.target)?;
     let account = audit(&mut Control::connect_until(&target, &session.stop)?, &ledger)?;
-    out::answer(args.json, &account, || out::write(&text(&account)))?;
+    let told = || out::write(&(text(&account) + &outage(&account)));
+    out::answer(args.json, &account, told)?;
     Ok(if account.is_right() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
@@ -48,16 +50,37 @@ pub(super) fn text(account: &Account) -> String {
     let unknown = match account.unknown {
         0 => String::new(),
         unknown => format!(
-            "; of {} without an answer {} are there",
+            "; {} without an answer, {} of them stored",
             format::count(unknown),
             format::count(account.unknown_and_there)
         ),
     };
-    let verdict = if account.is_right() { ": each is there once, in order" } else { "" };
+    let verdict = match account.acknowledged {
+        0 => ": there is nothing to compare",
+        _ if account.is_right() => ": each is there once, in order",
+        _ => "",
+    };
     format!(
         "{found}{} acknowledged{verdict}{unknown}\n",
         format::counted(account.acknowledged as usize, "write")
     )
+}
+
+/// How long nothing was acknowledged, and what failed.
+fn outage(account: &Account) -> String {
+    let errors = errors(&account.errors);
+    let errors = if errors.is_empty() { errors } else { format!("; errors: {errors}") };
+    format!("longest time without an acknowledged write: {:.3} s{errors}\n", account.outage_s)
+}
+
+/// What failed, by code.
+pub(super) fn errors(errors: &BTreeMap<u16, u64>) -> String {
+    let error = |(code, count): (&u16, &u64)| match code {
+        0 => format!("{} without an answer", format::count(*count)),
+        1290 => format!("{} of 1290 (read only)", format::count(*count)),
+        code => format!("{} of {code}", format::count(*count)),
+    };
+    errors.iter().map(error).collect::<Vec<_>>().join(", ")
 }
 
 fn line(finding: Finding, count: u64, account: &Account) -> String {

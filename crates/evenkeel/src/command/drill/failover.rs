@@ -16,23 +16,27 @@ use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-On private servers: a primary with replicas (GTID), writers that know all of them, and a fault. A primary that does not answer three
-times in a row has failed; the replica that has received most then makes all of it and takes writes. The writers' ledger says what it
-cost and what was lost. At last the old primary comes back as a replica, and what only it has is named.
+On private servers: a primary with replicas (GTID), writers that know all of them, and a fault. A primary that takes no write three times
+in a row has failed. The replica that has received the most transactions applies all of them and becomes the primary. The writers' ledger
+shows the outage and the lost writes. At last the old primary comes back as a replica; writes that only it has are listed.
 
-  stop    the primary is shut down in order
+  stop    clean shutdown (SIGTERM)
   kill    kill -9
-  freeze  the primary stands still with its connections open (SIGSTOP)
-  lag     the replicas receive nothing for a second, then kill -9
+  freeze  the process is stopped with its connections open (SIGSTOP)
+  cut     the network is cut: packets are dropped without an error (a network namespace; needs root)
+  full    the disk is full (a disk in a file; needs root)
+  lag     replicas receive nothing for 1 s, then kill -9
+  slow    replicas receive everything and apply nothing for 1 s, then kill -9
 
 Examples:
   evenkeel drill failover
   evenkeel drill failover --mode after-sync --fault lag --repeat 5 --json
+  evenkeel drill failover --promote '/usr/local/bin/our-failover \"$@\"'
 
 Exit codes: 0 no acknowledged write is lost or doubled; 1 one is, or the outage is longer than --rto; 2 wrong use, or a step that cannot
 be done; 130, 143 stopped by Ctrl-C, SIGTERM (nothing stays).")]
 pub struct Args {
-    /// What happens to the primary: stop, kill, freeze or lag
+    /// What happens to the primary: stop, kill, freeze, cut, full, lag or slow
     #[arg(long, value_name = "WHAT", default_value = "kill", value_parser = fault)]
     pub fault: Fault,
     /// How a commit waits for replicas: async, after-sync or after-commit (semi-synchronous)
@@ -44,6 +48,13 @@ pub struct Args {
     /// Longest outage that is allowed
     #[arg(long, value_name = "TIME")]
     pub rto: Option<String>,
+    /// Shell command that promotes a replica, instead of ours; $1, $2 ... are option files of the replicas (mariadb --defaults-file)
+    #[arg(long, value_name = "COMMAND")]
+    pub promote: Option<String>,
+    /// Shell command to run before the servers are removed; $1 is the option file of the new primary, $2 that of the old
+    /// one, $3 the ledger
+    #[arg(long, value_name = "COMMAND")]
+    pub then: Option<String>,
     /// Failovers, one after the other, each at another instant
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
@@ -52,7 +63,7 @@ pub struct Args {
     pub rate: f64,
     /// Server program [default: the one that is installed]
     #[arg(long, value_name = "FILE")]
-    pub server: Option<PathBuf>,
+    pub server_binary: Option<PathBuf>,
     /// Seed of writes and instants
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -63,7 +74,7 @@ pub struct Args {
 
 fn fault(text: &str) -> Result<Fault, String> {
     let known = Fault::ALL.into_iter().find(|fault| fault.word() == text);
-    known.ok_or_else(|| "write stop, kill, freeze or lag".to_owned())
+    known.ok_or_else(|| "write stop, kill, freeze, cut, full, lag or slow".to_owned())
 }
 
 fn replication(text: &str) -> Result<Mode, String> {
@@ -78,10 +89,12 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     for number in 0..args.repeat {
         let drill = Failover {
             home: &session.home,
-            server_binary: args.server.clone(),
+            server_binary: args.server_binary.clone(),
             replicas: args.replicas,
             mode: args.mode,
             fault: args.fault,
+            promote: args.promote.clone(),
+            then: args.then.clone(),
             rate: args.rate,
             seed: Seed(args.seed).numbered(number.into()),
             stop: &session.stop,
@@ -122,9 +135,9 @@ fn text(report: &Report, rto: Option<Nanos>) -> String {
             format::counted(report.behind as usize, "transaction")
         );
     }
-    let errors: Vec<String> = timeline.errors.iter().map(|(code, count)| error(*code, *count)).collect();
+    let errors = audit::errors(&report.account.errors);
     if !errors.is_empty() {
-        text += &format!("errors: {}\n", errors.join(", "));
+        text += &format!("errors: {errors}\n");
     }
     text += &audit::text(&report.account);
     text += &returned(report);
@@ -132,14 +145,6 @@ fn text(report: &Report, rto: Option<Nanos>) -> String {
         text += "WRONG: no write succeeded for longer than --rto\n";
     }
     text
-}
-
-fn error(code: u16, count: u64) -> String {
-    match code {
-        0 => format!("{} lost", format::counted(count as usize, "connection")),
-        1290 => format!("{} of 1290 (read only)", format::count(count)),
-        code => format!("{} of {code}", format::count(count)),
-    }
 }
 
 /// What became of the old primary.

@@ -6,16 +6,16 @@ use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
-use evenkeel_haul::drill::binlog::{Position, Until};
-use evenkeel_haul::drill::{Found, From};
+use evenkeel_haul::drill::binlog::Position;
+use evenkeel_haul::drill::{Found, OwnBackup, Until};
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Restores what somebody has, and says whether it can be trusted.
 pub fn run(session: &Session, args: &Args, backup: &Path, objectives: &Objectives) -> Result<ExitCode> {
-    let drill = From {
+    let drill = OwnBackup {
         home: &session.home,
-        server_binary: args.server.clone(),
+        server_binary: args.server_binary.clone(),
         backup,
         incrementals: &args.incremental,
         logs: args.logs.as_deref(),
@@ -23,7 +23,6 @@ pub fn run(session: &Session, args: &Args, backup: &Path, objectives: &Objective
         keep: args.keep.clone(),
         stop: &session.stop,
     };
-    std::fs::create_dir_all(&session.home)?;
     let mut view = View::new(mode(session, args.json));
     let found = drill.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?;
     drop(view);
@@ -36,32 +35,38 @@ pub fn run(session: &Session, args: &Args, backup: &Path, objectives: &Objective
     Ok(if is_right && missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
 }
 
-/// A GTID, a position in a log, or a time as `date -d` reads it.
+/// A time that begins with its date, a position in a log, or a GTID.
 fn until(text: &str) -> Result<Until> {
-    if let Some((log, offset)) = text.rsplit_once(':')
-        && log.contains('.')
-        && !log.contains(' ')
-        && let Ok(offset) = offset.parse()
-    {
-        return Ok(Until::Position(Position { log: log.to_owned(), offset }));
+    let bytes = text.as_bytes();
+    let is_date = bytes.len() >= 10
+        && bytes[4] == b'-'
+        && bytes[7] == b'-'
+        && bytes[..4].iter().all(u8::is_ascii_digit);
+    if is_date {
+        let seconds = evenkeel_os::tools::run("date", &["-d".as_ref(), text.as_ref(), "+%s".as_ref()]);
+        return seconds
+            .ok()
+            .and_then(|text| text.parse().ok())
+            .map(Until::Time)
+            .ok_or_else(|| wrong(text))
+            .hint(PLACES);
     }
-    let is_mariadb = text.split('-').count() == 3 && text.split('-').all(|part| part.parse::<u64>().is_ok());
-    let is_mysql = text.rsplit_once(':').is_some_and(|(source, number)| {
-        source.len() == 36 && source.matches('-').count() == 4 && number.parse::<u64>().is_ok()
-    });
-    // 2026-11-30 is a date, and a GTID only of somebody with a domain of that number.
-    let is_date =
-        text.len() == 10 && text.as_bytes().get(4) == Some(&b'-') && text.as_bytes().get(7) == Some(&b'-');
-    if (is_mariadb && !is_date) || is_mysql {
-        return Ok(Until::Gtid(text.to_owned()));
+    let (before, number) = text.rsplit_once([':', '-']).ok_or_else(|| wrong(text)).hint(PLACES)?;
+    let number: u64 = number.parse().map_err(|_| wrong(text)).hint(PLACES)?;
+    let is_source = before.len() == 36 && before.matches('-').count() == 4;
+    match before.contains('.') {
+        true => Ok(Until::Position(Position { log: before.to_owned(), offset: number })),
+        false if is_source || before.split('-').filter(|part| part.parse::<u32>().is_ok()).count() == 2 => {
+            Ok(Until::Gtid(text.to_owned()))
+        }
+        false => Err(wrong(text)).hint(PLACES),
     }
-    let seconds = evenkeel_os::tools::run("date", &["-d".as_ref(), text.as_ref(), "+%s".as_ref()]);
-    let seconds = seconds.ok().and_then(|text| text.parse().ok());
-    let wrong = || anyhow!("--until {text} is no GTID, position or time");
-    seconds
-        .map(Until::Time)
-        .ok_or_else(wrong)
-        .hint("write it as 0-1-345, bin.000007:1234 or '2026-11-30 14:00:00'")
+}
+
+const PLACES: &str = "write it as 0-1-345, bin.000007:1234 or '2026-11-30 14:00:00'";
+
+fn wrong(text: &str) -> anyhow::Error {
+    anyhow!("--until {text} is not a GTID, a position or a time")
 }
 
 fn text(found: &Found, args: &Args, missed: &[String]) -> String {
@@ -69,6 +74,12 @@ fn text(found: &Found, args: &Args, missed: &[String]) -> String {
     text += &lines(found.recovery_s, &found.steps, found.transactions);
     if let (Some(gtid), Some(at)) = (&found.last_gtid, found.last_at) {
         text += &format!("last transaction {gtid}, begun {}\n", format::instant(1_000 * u64::from(at)));
+    }
+    if found.cut > 0 {
+        text += &format!(
+            "{} at the end of the logs are no whole transaction, and were left out\n",
+            format::bytes(found.cut)
+        );
     }
     let wrong = found.damaged.iter().chain(missed);
     wrong.for_each(|line| text += &format!("WRONG: {line}\n"));
@@ -96,6 +107,8 @@ mod tests {
         assert_eq!(until("bin.000007:1234").unwrap(), Until::Position(position));
         assert_eq!(until("2026-11-30 14:00:00 UTC").unwrap(), Until::Time(1_796_047_200));
         assert_eq!(until("2026-11-30 UTC").unwrap(), Until::Time(1_795_996_800));
-        assert!(until("some day").is_err());
+        for text in ["some day", "345", "5", "2026-11-40", "0-345", "bin.000007", "a-b-3"] {
+            assert!(until(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! `evenkeel drill`: recovery and failover, done for real.
 
 mod audit;
+mod check;
 mod failover;
 mod from;
 mod recover;
@@ -23,6 +24,8 @@ enum What {
     Recover(recover::Args),
     /// Make a failover on private servers: fault, promotion, what it cost and what it lost
     Failover(failover::Args),
+    /// Find settings, tables and accounts that make recovery or failover unsafe
+    Check(check::Args),
     /// Write numbered rows, and keep a ledger of what the server acknowledged
     Write(write::Args),
     /// Compare a ledger with its table: lost, doubled, out of order
@@ -34,6 +37,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
         What::Recover(args) => recover::run(session, args),
         What::Failover(args) => failover::run(session, args),
+        What::Check(args) => check::run(session, args),
         What::Write(args) => write::run(session, args),
         What::Audit(args) => audit::run(session, args),
     }

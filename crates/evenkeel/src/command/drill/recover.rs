@@ -5,33 +5,41 @@ use crate::command::{Session, mode};
 use crate::config::units;
 use crate::failure::FINDING;
 use crate::progress::{ProgressEvent, View};
+use crate::server::place;
 use crate::{format, out};
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
-use evenkeel_haul::drill::{Method, Recover, Report, Timed};
+use evenkeel_haul::drill::{Method, Recover, Report, SnapshotCommands, Timed};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-All of it happens on private servers, which are removed: a server gets data, writers and other changes; a full backup and incrementals
-are taken under this load; the server is killed; the backup is restored into a new server, which applies the binary logs up to the
-kill. Then all rows are compared with those of the source, CHECK TABLE looks at each table, and each acknowledged write is looked for.
+Everything runs on private servers, which are removed afterwards. A server is filled and written to; a full backup and incrementals are
+taken under this load; the server is killed; the backup is restored into a new server, which applies the binary logs up to the kill. Then
+all rows are compared with those of the source, CHECK TABLE looks at each table, and each acknowledged write is looked for.
+
+With a URL that server is backed up first, by the same method (mariadb-backup and snapshots on its own machine), and the private one begins
+with its data.
 
 With --from a backup of yours is restored into a private server, recovered from a folder of binary logs, and checked (CHECK TABLE).
 
 Examples:
   evenkeel drill recover
   evenkeel drill recover --method snapshot
+  evenkeel drill recover mysql://backup@db1 --method dump --rto 2h
   evenkeel drill recover --rto 10m --rpo 5s --size 2G --json
   evenkeel drill recover --from /backup/full --incremental /backup/inc1 --logs /var/log/mysql --until '2026-11-30 14:00:00'
   evenkeel drill recover --from dump.sql --logs /var/log/mysql --until 0-1-345 --keep rescued
 
-Exit codes: 0 all is there, within the objectives; 1 an objective is missed, or a row differs; 2 wrong use, or a step that cannot be
-done; 130, 143 stopped by Ctrl-C, SIGTERM (nothing stays).")]
+Exit codes: 0 all is there, within the objectives; 1 an objective is missed, a row differs, a write is lost or a table is damaged; 2
+wrong use, or a step that cannot be done; 130, 143 stopped by Ctrl-C, SIGTERM (nothing stays).")]
 pub struct Args {
+    /// Server whose data the drill starts with, as mysql://user@host or sandbox:NAME; it is only backed up
+    #[arg(value_name = "URL", conflicts_with_all = ["from", "size"])]
+    pub target: Option<String>,
     /// Recovery time objective: from the kill until all can be read again
     #[arg(long, value_name = "TIME")]
     pub rto: Option<String>,
@@ -41,6 +49,12 @@ pub struct Args {
     /// How the backup is taken: backup (mariadb-backup), snapshot (on a private XFS volume; needs root) or dump
     #[arg(long, value_name = "HOW", default_value = "backup", value_parser = method)]
     pub method: Method,
+    /// Shell command that makes a snapshot under the lock (LVM, ZFS, a cloud): $1 is the data directory; it prints where the copy is
+    #[arg(long, value_name = "COMMAND")]
+    pub snapshot_command: Option<String>,
+    /// Shell command that removes the snapshot at $1, once it is copied off
+    #[arg(long, value_name = "COMMAND", requires = "snapshot_command")]
+    pub snapshot_remove: Option<String>,
     /// Incremental backups after the full one, by mariadb-backup [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=20))]
     pub incrementals: Option<u32>,
@@ -67,11 +81,11 @@ pub struct Args {
     pub keep: Option<String>,
     /// Server program [default: the one that is installed]
     #[arg(long, value_name = "FILE")]
-    pub server: Option<PathBuf>,
+    pub server_binary: Option<PathBuf>,
     /// Seed of writes and changes
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Print what came of it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -91,8 +105,13 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     let drill = Recover {
         home: &session.home,
-        server_binary: args.server.clone(),
+        server_binary: args.server_binary.clone(),
         method: args.method,
+        snapshot: args
+            .snapshot_command
+            .clone()
+            .map(|take| SnapshotCommands { take, remove: args.snapshot_remove.clone() }),
+        of: args.target.as_deref().map(|text| place::target(session, text, "")).transpose()?,
         incrementals: args.incrementals.unwrap_or(u32::from(args.method == Method::Backup)),
         rate: args.rate,
         bytes: units::bytes(&args.size)?,
@@ -149,11 +168,13 @@ fn text(report: &Report, method: Method, missed: &[String]) -> String {
     let mut text = format!("{}\n", report.server);
     for (number, taken) in report.backups.iter().enumerate() {
         let name = if number == 0 { method.word().to_owned() } else { format!("incremental {number}") };
+        let lock =
+            taken.lock_s.map_or_else(String::new, |lock| format!("; lock {}", format::seconds(round(lock))));
         text += &format!(
-            "  {name:<14}{:>10} in {}; longest pause of writes {}\n",
+            "  {name:<14}{:>10} in {}{lock}; longest pause of writes {}\n",
             format::bytes(taken.bytes),
             format::seconds(round(taken.took_s)),
-            format::seconds(round(taken.stall_s))
+            format::seconds(round(taken.pause_s))
         );
     }
     let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.1} ms"));

@@ -47,7 +47,7 @@ pub struct Args {
     pub lasts: Option<String>,
     /// Longest wait for an answer; then the connection counts as lost
     #[arg(long, value_name = "TIME", default_value = "2s")]
-    pub patience: String,
+    pub timeout: String,
     /// Seed of the arrivals
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -64,7 +64,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         rate: args.rate,
         writers: args.writers,
         seed: Seed(args.seed),
-        patience: units::positive(&args.patience, "--patience")?.into(),
+        timeout: units::positive(&args.timeout, "--timeout")?.into(),
     };
     let writing = Writing::start(&plan, &args.ledger, &session.stop)?;
     let mut view = View::new(mode(session, args.json));

@@ -7,6 +7,7 @@ mod file;
 mod forgotten;
 mod kept;
 mod keys;
+mod recovery;
 mod shares;
 mod telecom;
 mod throttling;
@@ -43,13 +44,14 @@ type MakePlan = fn(&Session, &Args) -> Result<Plan>;
 
 const BOTH: &[&str] = &["--quick", "--repeats"];
 
-static PUBLISHED: [Published; 7] = [
+static PUBLISHED: [Published; 8] = [
     row(variation::NAME, variation::QUESTION, &["--quick"], variation::Settings::command, variation::plan),
     row(throttling::NAME, throttling::QUESTION, BOTH, throttling::Settings::command, throttling::plan),
     row(shares::NAME, shares::QUESTION, &[], shares::Settings::command, shares::plan),
     row(databases::NAME, databases::QUESTION, BOTH, databases::Settings::command, databases::plan),
     row(domains::NAME, domains::QUESTION, BOTH, domains::Settings::command, domains::plan),
     row(telecom::NAME, telecom::QUESTION, BOTH, telecom::Settings::command, telecom::plan),
+    row(recovery::NAME, recovery::QUESTION, BOTH, recovery::Settings::command, recovery::plan),
     row(forgotten::NAME, forgotten::QUESTION, BOTH, forgotten::Settings::command, forgotten::plan),
 ];
 

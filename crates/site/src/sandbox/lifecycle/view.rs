@@ -50,6 +50,11 @@ impl Sandbox {
         self.network.as_ref().map(|network| (network.namespace(), network.address))
     }
 
+    /// Cuts its network, or mends it; where it has none of its own nothing happens.
+    pub fn cut_network(&self, cut: bool) -> Result<(), SandboxError> {
+        self.network.as_ref().map_or(Ok(()), |network| network.cut(cut))
+    }
+
     /// Where it listens.
     pub(super) fn bind(&self) -> Ipv4Addr {
         self.network.as_ref().map_or(Ipv4Addr::LOCALHOST, |network| network.address)
