@@ -245,7 +245,7 @@ fn what_cannot_be_recovered_is_refused_in_words() {
 fn failover(words: &[&str], code: i32) -> Value {
     let home = tempfile::tempdir().expect("a folder");
     let all = [&["--quiet", "drill", "failover", "--json"][..], words].concat();
-    let found = json(&ends(home.path(), &all, code));
+    let found = json(&ended(&evenkeel(home.path(), &all), code).0);
     let left = done(home.path(), &["sandbox", "list", "--json"]);
     assert_eq!(json(&left), serde_json::json!([]), "nothing stays");
     found[0].clone()

@@ -17,13 +17,13 @@ pub fn fill(control: &mut Control, bytes: u64) -> Result<(), HaulError> {
         "CREATE TABLE keyed (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL, filler VARCHAR(100) NOT NULL) ENGINE=InnoDB",
         "CREATE TABLE keyless (v INT NOT NULL, filler VARCHAR(100) NOT NULL) ENGINE=InnoDB",
         "CREATE TABLE base (id INT AUTO_INCREMENT PRIMARY KEY, filler CHAR(200) NOT NULL) ENGINE=InnoDB",
-        "INSERT INTO base (filler) VALUES (MD5(1)), (MD5(2)), (MD5(3)), (MD5(4))",
+        "INSERT INTO base (filler) VALUES (SHA2(1, 256)), (SHA2(2, 256)), (SHA2(3, 256)), (SHA2(4, 256))",
     ] {
         control.exec(sql)?;
     }
     let mut rows = 4;
     while rows * ROW < bytes {
-        rows += control.exec("INSERT INTO base (filler) SELECT MD5(id + RAND()) FROM base LIMIT 100000")?;
+        rows += control.exec("INSERT INTO base (filler) SELECT SHA2(id + RAND(), 256) FROM base LIMIT 100000")?;
     }
     Ok(())
 }

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_lose_are_found_with_what_fixs_them() {
+    fn settings_that_lose_are_found_with_their_fixes() {
         let good = [
             ("log_bin", "ON"),
             ("sync_binlog", "1"),

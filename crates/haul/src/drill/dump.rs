@@ -51,6 +51,8 @@ impl Dump {
         let out = File::create(&path).map_err(HaulError::io("create", &path))?;
         let log = folder.join("dump.log");
         run_into(program, package, &arguments, (Stdio::null(), &log), (out, PATIENCE), stop)?;
+        // What is gone by then is no part of the dump.
+        drop(login);
         let manifest = Manifest::write(folder, position_of(&path)?)?;
         Ok((Self { path, scratch: folder.with_extension("load"), is_ours: true }, manifest))
     }
