@@ -23,7 +23,8 @@ pub fn fill(control: &mut Control, bytes: u64) -> Result<(), HaulError> {
     }
     let mut rows = 4;
     while rows * ROW < bytes {
-        rows += control.exec("INSERT INTO base (filler) SELECT SHA2(id + RAND(), 256) FROM base LIMIT 100000")?;
+        rows +=
+            control.exec("INSERT INTO base (filler) SELECT SHA2(id + RAND(), 256) FROM base LIMIT 100000")?;
     }
     Ok(())
 }

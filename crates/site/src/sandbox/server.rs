@@ -308,9 +308,11 @@ fn account(host: &str, password: &str) -> String {
     )
 }
 
+const NO_LOG: &str = "SET SESSION sql_log_bin = 0;\n";
+
 /// Moves a data directory into its place. Its accounts stay, and the first start adds ours; no binary log gets to know that.
 pub(super) fn take_over(paths: &Paths, data: &Path, password: &str) -> Result<(), SandboxError> {
-    let mut sql = String::from("SET SESSION sql_log_bin = 0;\n");
+    let mut sql = NO_LOG.to_owned();
     for host in ["localhost", "127.0.0.1"] {
         sql += &account(host, password);
         sql += &format!("ALTER USER '{USER}'@'{host}' IDENTIFIED BY '{password}';\n");
@@ -332,7 +334,9 @@ pub(super) fn take_over(paths: &Paths, data: &Path, password: &str) -> Result<()
 /// Has the next start let our account in from this machine's address in the server's own network.
 pub(super) fn let_in(paths: &Paths, machine: Ipv4Addr, password: &str) -> Result<(), SandboxError> {
     let path = paths.init_sql();
-    let sql = fs::read_to_string(&path).unwrap_or_default() + &account(&machine.to_string(), password);
+    // No binary log of its gets to know that: replicas would have it too.
+    let sql =
+        fs::read_to_string(&path).unwrap_or_default() + NO_LOG + &account(&machine.to_string(), password);
     write_private(&path, sql.as_bytes()).map_err(SandboxError::io("write", &path))
 }
 
