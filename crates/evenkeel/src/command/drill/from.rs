@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Restores what somebody has, and says whether it can be trusted.
-pub fn run(session: &Session, args: &Args, backup: &Path, objectives: &Objectives) -> Result<ExitCode> {
+pub fn run(session: &Session, args: &Args, backup: &Path) -> Result<ExitCode> {
     let drill = OwnBackup {
         home: &session.home,
         server_binary: args.server_binary.clone(),
@@ -26,7 +26,7 @@ pub fn run(session: &Session, args: &Args, backup: &Path, objectives: &Objective
     let mut view = View::new(mode(session, args.json));
     let found = drill.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?;
     drop(view);
-    let missed = objectives.late(found.recovery_s, &found.steps);
+    let missed = Objectives::of(args)?.late(found.recovery_s, &found.steps);
     let is_right = found.damaged.is_empty();
     let mut value = serde_json::to_value(&found)?;
     value["missed"] = serde_json::json!(missed);

@@ -35,7 +35,10 @@ enum What {
 /// Does what was asked.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     match &args.what {
-        What::Recover(args) => recover::run(session, args),
+        What::Recover(args) => match &args.from {
+            Some(backup) => from::run(session, args, backup),
+            None => recover::run(session, args),
+        },
         What::Failover(args) => failover::run(session, args),
         What::Check(args) => check::run(session, args),
         What::Write(args) => write::run(session, args),

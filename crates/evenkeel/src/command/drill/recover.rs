@@ -97,12 +97,7 @@ fn method(text: &str) -> Result<Method, String> {
 
 /// Does the whole chain, and says whether the objectives are met.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    let objective =
-        |text: &Option<String>, flag| text.as_deref().map(|text| units::positive(text, flag)).transpose();
-    let objectives = Objectives { rto: objective(&args.rto, "--rto")?, rpo: objective(&args.rpo, "--rpo")? };
-    if let Some(backup) = &args.from {
-        return super::from::run(session, args, backup, &objectives);
-    }
+    let objectives = Objectives::of(args)?;
     let drill = Recover {
         home: &session.home,
         server_binary: args.server_binary.clone(),
@@ -135,6 +130,12 @@ pub struct Objectives {
 }
 
 impl Objectives {
+    pub fn of(args: &Args) -> Result<Self> {
+        let read =
+            |text: &Option<String>, flag| text.as_deref().map(|text| units::positive(text, flag)).transpose();
+        Ok(Self { rto: read(&args.rto, "--rto")?, rpo: read(&args.rpo, "--rpo")? })
+    }
+
     /// What to shorten, where the recovery took too long.
     pub fn late(&self, recovery_s: f64, steps: &[Timed]) -> Vec<String> {
         let longest = steps.iter().max_by(|a, b| a.took_s.total_cmp(&b.took_s)).map_or("", |step| step.step);
