@@ -10,6 +10,7 @@ mod dump;
 mod from;
 mod manifest;
 mod method;
+mod original;
 mod program;
 mod range;
 mod recover;

@@ -3,12 +3,13 @@
 use super::changes::{Changes, fill};
 use super::manifest::Manifest;
 use super::method::{self, Method, Source};
+use super::original::Copied;
 use super::range::Until;
-use super::restored::{Restore, Servers, Steps, Tell, Timed, Work, isolated, quiet};
+use super::restored::{Restore, Servers, Steps, Tell, Timed, isolated, quiet};
 use super::rows::{damaged, differences, sums};
 use super::snapshot::SnapshotCommands;
+use crate::HaulError;
 use crate::ledger::{Account, Ledger, Plan, Writing, audit};
-use crate::{HaulError, refused};
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_os::Stop;
@@ -118,7 +119,7 @@ impl Recover<'_> {
 
     /// A server with binary logs in a folder of their own.
     fn source(&self, tell: Tell<'_>) -> Result<Sandbox, HaulError> {
-        let original = self.of.as_ref().map(|target| self.copied(target, tell)).transpose()?;
+        let original = self.of.as_ref().map(|target| Copied::of(target, self, tell)).transpose()?;
         let bytes = original.as_ref().map_or(self.bytes, |original| original.bytes);
         let server_binary = self.server_binary.clone();
         let mut spec =
@@ -148,83 +149,6 @@ impl Recover<'_> {
         settings.extend(original.into_iter().flat_map(|original| original.durability));
         source.restart(&settings, self.stop, &mut quiet(tell))?;
         Ok(source)
-    }
-
-    /// Backs up a server of the user's by the same method, and restores that.
-    fn copied(&self, target: &Target, tell: Tell<'_>) -> Result<Copied, HaulError> {
-        tell(&format!("backing up {target}"));
-        let mut control = Control::connect_until(target, self.stop)?;
-        if self.method != Method::Dump {
-            check_machine(&mut control)?;
-        }
-        check_room(&mut control, self.home)?;
-        let durability = ["sync_binlog", "innodb_flush_log_at_trx_commit"].map(|name| {
-            let value = control.query_value(&format!("SELECT @@GLOBAL.{name}"))?;
-            Ok::<_, HaulError>((name.to_owned(), value.unwrap_or_default()))
-        });
-        let durability = durability.into_iter().collect::<Result<_, _>>()?;
-        let data = control.query_value("SELECT @@datadir")?;
-        let work = Work::new(self.home)?;
-        let from = Source {
-            folder: work.0.join("original"),
-            data: PathBuf::from(data.unwrap_or_default()),
-            target: target.clone(),
-            snapshot: self.snapshot.as_ref(),
-            process: None,
-            stop: self.stop,
-        };
-        let (taken, manifest) = method::Taken::first(self.method, &from)?;
-        taken.restore(&work.0.join("data"), self.stop)?;
-        Ok(Copied { work, taken, bytes: manifest.bytes(), durability })
-    }
-}
-
-/// A backup of a server of the user's, restored into a folder.
-struct Copied {
-    work: Work,
-    taken: method::Taken,
-    bytes: u64,
-    /// Settings of the original that say what a kill may lose.
-    durability: BTreeMap<String, String>,
-}
-
-/// mariadb-backup and snapshots read files, which are those of this machine.
-fn check_machine(control: &mut Control) -> Result<(), HaulError> {
-    let server = control.query_value("SELECT @@hostname")?.unwrap_or_default();
-    let here = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    match server == here.trim() {
-        true => Ok(()),
-        false => {
-            let what = format!("the server is on {server}, and this is {}", here.trim());
-            Err(refused(what, "run it there, or use --method dump").into())
-        }
-    }
-}
-
-/// A backup, what it is restored to, the backup of that and its restore, with logs.
-fn check_room(control: &mut Control, home: &Path) -> Result<(), HaulError> {
-    fs::create_dir_all(home).map_err(HaulError::io("create", home))?;
-    let sql = "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES";
-    let bytes: f64 = control.query_value(sql)?.and_then(|text| text.parse().ok()).unwrap_or_default();
-    let free = evenkeel_os::free_bytes(home).map_err(HaulError::io("look for free space in", home))? as f64;
-    match free >= 5.0 * bytes {
-        true => Ok(()),
-        false => {
-            let gib = |bytes: f64| bytes / f64::from(1 << 30);
-            let what = format!(
-                "{} has {:.1} GiB free, and the drill needs five times the {:.1} GiB of the server",
-                home.display(),
-                gib(free),
-                gib(bytes)
-            );
-            Err(refused(what, "name another --home").into())
-        }
-    }
-}
-
-impl Copied {
-    fn data(&self) -> PathBuf {
-        self.work.0.join("data")
     }
 }
 
