@@ -60,7 +60,7 @@ pub enum HaulError {
     #[error("{} is being written by another process", .0.display())]
     InUse(PathBuf),
     /// Somebody asked to stop a drill, of which nothing is kept.
-    #[error("the drill ended, and its servers are removed")]
+    #[error("stopped: the servers of the drill are removed")]
     Interrupted,
     /// Somebody asked to stop; what was done is kept, and a rerun goes on.
     #[error("stopped at byte {at} of {}", path.display())]
@@ -93,6 +93,7 @@ impl HaulError {
         matches!(
             self,
             Self::Stopped { .. }
+                | Self::Interrupted
                 | Self::Server(TargetError::Stopped)
                 | Self::Sandbox(SandboxError::Stopped { .. })
         )

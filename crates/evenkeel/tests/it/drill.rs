@@ -343,6 +343,19 @@ fn a_server_of_the_users_is_read_and_its_copy_recovered() {
 }
 
 #[test]
+fn ctrl_c_ends_a_drill_and_leaves_nothing() {
+    let home = tempfile::tempdir().expect("a folder");
+    for words in [&["drill", "recover", "--size", "4M"][..], &["drill", "failover"]] {
+        let child = piped(home.path(), words);
+        std::thread::sleep(Duration::from_secs(4));
+        evenkeel_os::process::signal(child.id() as i32, 2);
+        let (_, told) = ended(&child.wait_with_output().expect("it ends"), 130);
+        assert!(told.contains("the servers of the drill are removed"), "{told}");
+        assert_eq!(fs::read_dir(home.path()).expect("the home").count(), 0, "nothing stays");
+    }
+}
+
+#[test]
 fn a_killed_drill_leaves_nothing_that_clean_does_not_remove() {
     let home = tempfile::tempdir().expect("a folder");
     for (words, milliseconds) in [
