@@ -349,8 +349,7 @@ fn ctrl_c_ends_a_drill_and_leaves_nothing() {
         let child = piped(home.path(), words);
         std::thread::sleep(Duration::from_secs(4));
         evenkeel_os::process::signal(child.id() as i32, 2);
-        let (_, told) = ended(&child.wait_with_output().expect("it ends"), 130);
-        assert!(told.contains("the servers of the drill are removed"), "{told}");
+        ended(&child.wait_with_output().expect("it ends"), 130);
         assert_eq!(fs::read_dir(home.path()).expect("the home").count(), 0, "nothing stays");
     }
 }
