@@ -3,7 +3,7 @@
 //! [`layout`] reads how records lie from a file, [`input`] finds files and opens them, [`blocks`] cuts them where records end,
 //! [`keys`] finds records that come twice, [`convert`] makes delimited files of them on all CPUs, in order and with a bounded
 //! memory, [`load`] makes rows of them in a database, and [`audit`] holds files against tables. [`table`] has the tables that records go to,
-//! [`dispatch`] moves loaded records to a table for each day, [`export`] makes files of tables, [`ledger`] accounts for writes, [`watch`] takes files through load and dispatch as they appear, and
+//! [`dispatch`] moves loaded records to a table for each day, [`export`] makes files of tables, [`ledger`] accounts for writes, [`drill`] recovers and [`failover`] fails over to prove it, [`watch`] takes files through load and dispatch as they appear, and
 //! [`generate`] makes records to try it on. A record is a line of the output or a line of the rejects, never both and never neither; a load that was ended goes on where it was.
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,7 @@ use super::method::{Method, Source, Taken};
 use super::recover::Recover;
 use super::restored::{Tell, Work};
 use crate::{HaulError, refused};
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, Target, TlsMode};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,14 @@ impl Copied {
     /// Backs up a server of the user's by the same method, and restores that.
     pub fn of(target: &Target, drill: &Recover<'_>, tell: Tell<'_>) -> Result<Self, HaulError> {
         tell(&format!("backing up {target}"));
+        if matches!(target.tls, TlsMode::Required | TlsMode::VerifyIdentity) {
+            let what = "the server's own programs, which make the backup, are not told to use TLS";
+            return Err(refused(
+                what,
+                "run it on the server's machine by its socket, without tls in the URL",
+            )
+            .into());
+        }
         let mut control = Control::connect_until(target, drill.stop)?;
         if drill.method != Method::Dump {
             check_machine(&mut control)?;

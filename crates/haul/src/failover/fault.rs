@@ -58,7 +58,7 @@ impl Fault {
                 signal(primary.pid(), SIGSTOP);
             }
             Self::Cut => primary.cut_network(true)?,
-            Self::Full => primary.fill_disk()?,
+            Self::Full => primary.fill_disk(DISK)?,
             Self::Kill | Self::Lag | Self::Slow => {
                 signal(primary.pid(), SIGKILL);
             }

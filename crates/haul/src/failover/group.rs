@@ -140,14 +140,16 @@ impl Node {
         self.sandbox.dir().join("data").join("../filler")
     }
 
-    /// Takes all that is free on its disk.
-    pub fn fill_disk(&self) -> Result<(), HaulError> {
+    /// Takes all that is free on its disk, which has at most so many bytes.
+    pub fn fill_disk(&self, bytes: u64) -> Result<(), HaulError> {
         let path = self.filler();
         let mut file = File::create(&path).map_err(HaulError::io("create", &path))?;
-        let piece = vec![0; 1 << 16];
-        // Down to the last block: a smaller piece where a larger one has no room.
-        for size in [1 << 16, 1 << 12] {
-            while file.write_all(&piece[..size]).is_ok() {}
+        let (piece, mut left) = (vec![0; 1 << 16], bytes);
+        // Down to the last block: a smaller piece where a larger one has no room. Never more than the disk has: another one is not filled.
+        for size in [1_usize << 16, 1 << 12] {
+            while left > 0 && file.write_all(&piece[..size]).is_ok() {
+                left = left.saturating_sub(size as u64);
+            }
         }
         Ok(())
     }
