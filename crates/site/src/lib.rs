@@ -25,6 +25,15 @@ macro_rules! words {
             }
         }
 
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                let known = Self::ALL.into_iter().find(|known| known.word() == text);
+                known.ok_or_else(|| format!("{text:?} is none of {}", [$($word),+].join(", ")))
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 out.pad(self.word())

@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(value_name = "B")]
     pub second: String,
     /// What the verdict is about: throughput, response, p95 or cpu [default: the first of throughput, response and cpu that both studies have]
-    #[arg(long, value_name = "FIGURE", value_parser = figure)]
+    #[arg(long, value_name = "FIGURE")]
     pub of: Option<Criterion>,
     /// Largest difference at which two figures count as the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
@@ -51,10 +51,6 @@ pub struct Args {
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-fn figure(text: &str) -> Result<Criterion, String> {
-    Criterion::from_name(text).ok_or_else(|| "throughput, response, p95 and cpu can be compared".to_owned())
 }
 
 fn margin(text: &str) -> Result<Margin, String> {

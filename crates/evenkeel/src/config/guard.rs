@@ -17,6 +17,7 @@ use evenkeel_core::control::{Bounds, ControllerSettings, algorithm};
 use evenkeel_core::gate::Rules;
 use evenkeel_guard::control::Settings;
 use evenkeel_guard::proxy::{self, Address, BackendMode, Identity, Plan, THREADS_MAX, TenantBy, TlsMode};
+use evenkeel_site::server::{self, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -147,6 +148,31 @@ impl GuardConfig {
             backend_tls: proxy::BackendTls { mode, authorities },
             ..Plan::new(nowhere(), self.backend.clone())
         })
+    }
+
+    /// Whether clients can be led to the server of `new` without a restart: a socket has other logins than TCP, and a verified name is
+    /// that of the certificate.
+    pub fn can_lead_to(&self, new: &Self) -> bool {
+        !self.backend.is_local()
+            && !new.backend.is_local()
+            && self.backend_tls.mode != Some(BackendMode::VerifyIdentity)
+    }
+
+    /// The account that asks the server how it is: the operator's, or one that need not exist: a refusal is an answer, and a connection
+    /// without a login would count as an error of this host, which servers block after some.
+    /// Errors: `monitor` is no URL.
+    pub fn asking(&self) -> Result<Target> {
+        match &self.control.monitor {
+            Some(url) => Ok(Target::parse(url)?),
+            None => Ok(Target {
+                address: self.backend.clone(),
+                user: "evenkeel_health".into(),
+                password: None,
+                database: None,
+                tls: server::TlsMode::default(),
+                tls_ca: None,
+            }),
+        }
     }
 
     /// The controller that was chosen.

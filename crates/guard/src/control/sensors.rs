@@ -57,6 +57,11 @@ impl Sensors {
         Self { address, server: None, count, searched: None, status }
     }
 
+    /// Senses another server from now on.
+    pub fn follow(&mut self, address: Option<ServerAddress>) {
+        (self.address, self.server, self.searched) = (address, None, None);
+    }
+
     pub fn available(&self) -> Available {
         let server = self.server.as_ref();
         Available {

@@ -1,5 +1,6 @@
 //! The loop of the controller: one owner of its state, which takes orders and ticks.
 
+use super::process::ServerAddress;
 use super::sensors::{Available, Sensors};
 use crate::event::{Event, Listener};
 use crate::snapshot::{Snapshot, Totals};
@@ -33,6 +34,8 @@ pub struct Settings {
 pub enum Order {
     /// Takes new settings, and a new controller where one is given; transactions that run go on.
     Set(Settings, Option<Box<dyn Controller>>),
+    /// Senses another server, `None` one on another host.
+    Sense(Option<ServerAddress>),
     Stop,
 }
 
@@ -107,6 +110,7 @@ impl Loop {
             match orders.recv_timeout(Duration::from(next - self.clock.now())) {
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(Order::Set(settings, controller)) => self.set(settings, controller),
+                Ok(Order::Sense(address)) => self.sensors.follow(address),
                 Err(RecvTimeoutError::Timeout) => {
                     let now = self.clock.now();
                     self.tick(now);

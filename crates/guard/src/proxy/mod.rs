@@ -121,9 +121,8 @@ impl Guard {
         let listeners = Arc::new(plan.listen.iter().map(listen).collect::<Result<Vec<_>, _>>()?);
         let threads = plan.threads.clamp(1, THREADS_MAX);
         let gate = Keeper::new([plan.limit; 2], plan.options);
-        let address = plan.backend.clone();
         let shared = Arc::new(Shared::new(plan, backend, tls, gate, threads).map_err(GuardError::Thread)?);
-        follow(&shared, &address).map_err(GuardError::Thread)?;
+        follow(&shared).map_err(GuardError::Thread)?;
         let mut guard = Self { shared, listeners, threads: Vec::new() };
         for thread in 0..threads {
             guard.start_thread(thread).map_err(GuardError::Thread)?;
@@ -158,6 +157,15 @@ impl Guard {
     pub fn with_gate<T>(&self, act: impl FnOnce(&mut Keeper, Nanos) -> T) -> T {
         let now = self.now();
         self.shared.with_gate(None, &mut Vec::new(), |gate| act(gate, now))
+    }
+
+    /// Leads clients that come from now on to another server; sessions that are there stay with theirs.
+    /// Errors: its name has no address.
+    pub fn lead_to(&self, address: &Address) -> Result<(), GuardError> {
+        let found = Endpoint::resolve(address)
+            .map_err(|source| GuardError::Backend { address: address.clone(), source })?;
+        self.shared.lead_to(address.clone(), found);
+        Ok(())
     }
 
     pub fn census(&self) -> Census {
@@ -199,30 +207,34 @@ const NAP: Duration = Duration::from_secs(1);
 /// Naps after which the name is looked up in any case.
 const NAPS: u32 = 30;
 
-/// Looks the name of the server up again, as it leads elsewhere after a failover, from a thread of its own, since the system's resolver waits. It ends by itself soon after
-/// the guard; an address or a socket file needs none.
-fn follow(shared: &Arc<Shared>, address: &Address) -> io::Result<()> {
-    let Address::Tcp { host, .. } = address else { return Ok(()) };
-    if host.parse::<IpAddr>().is_ok() {
-        return Ok(());
-    }
-    let (shared, address) = (Arc::downgrade(shared), address.clone());
-    std::thread::Builder::new().name("names".into()).spawn(move || look_up(&shared, &address)).map(drop)
+/// Looks the name of the server up again, as it leads elsewhere after a failover, from a thread of its own, since the system's resolver
+/// waits. It ends by itself soon after the guard.
+fn follow(shared: &Arc<Shared>) -> io::Result<()> {
+    let shared = Arc::downgrade(shared);
+    std::thread::Builder::new().name("names".into()).spawn(move || look_up(&shared)).map(drop)
 }
 
-fn look_up(shared: &Weak<Shared>, address: &Address) {
+fn look_up(shared: &Weak<Shared>) {
     let (mut naps, mut failed) = (0, 0);
     loop {
         std::thread::sleep(NAP);
         naps += 1;
-        let Some(failures) = shared.upgrade().map(|shared| shared.stats.unreachable.get()) else { return };
-        if failures == failed && naps < NAPS {
+        let Some((failures, address)) =
+            shared.upgrade().map(|shared| (shared.stats.unreachable.get(), shared.backend.address()))
+        else {
+            return;
+        };
+        if !is_name(&address) || failures == failed && naps < NAPS {
             continue;
         }
         (naps, failed) = (0, failures);
         // A name that cannot be resolved now leaves what was known.
-        if let (Ok(found), Some(shared)) = (Endpoint::resolve(address), shared.upgrade()) {
-            shared.backend.replace(found);
+        if let (Ok(found), Some(shared)) = (Endpoint::resolve(&address), shared.upgrade()) {
+            shared.backend.replace(&address, found);
         }
     }
+}
+
+fn is_name(address: &Address) -> bool {
+    matches!(address, Address::Tcp { host, .. } if host.parse::<IpAddr>().is_err())
 }

@@ -9,6 +9,7 @@ use super::seat::Door;
 use super::session::Terms;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{Keeper, Notice, SessionId};
+use evenkeel_os::address::Address;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::tls::TlsSetup;
 use evenkeel_os::{Endpoint, Socket, Wake};
@@ -61,13 +62,14 @@ impl Shared {
         let mailbox = |_| Ok(Mailbox { notices: Mutex::default(), wake: Wake::new()? });
         let clients_max = arrivals::bound(plan.clients_max, evenkeel_os::open_files());
         let (tls_offered, backend_tls) = (tls.is_offered(), tls.backend);
+        let address = plan.backend.clone();
         Ok(Self {
             terms: Terms { plan, tls_offered, backend_tls },
             clients_max,
             present: Mutex::new(None),
             server: AtomicU32::new(gate.server()),
             heard: AtomicU64::new(0),
-            backend: Backend::new(backend),
+            backend: Backend::new(address, backend),
             tls,
             clock: Clock::start(),
             stats: Stats::default(),
@@ -137,6 +139,17 @@ impl Shared {
             self.heard.store(now.0, Ordering::Relaxed);
         }
         self.server()
+    }
+
+    /// Sessions that begin from now on go to another server, whose gate is empty.
+    pub fn lead_to(&self, address: Address, endpoints: Vec<Endpoint>) {
+        let now = self.clock.now();
+        let mut present = lock(&self.present);
+        self.backend.lead_to(address, endpoints);
+        *present = None;
+        self.stats.failovers.add();
+        let number = self.with_gate(None, &mut Vec::new(), |gate| gate.new_server(now));
+        self.server.store(number, Ordering::Relaxed);
     }
 
     pub fn mailbox(&self, thread: usize) -> &Mailbox {
@@ -243,18 +256,22 @@ impl Door for ThreadDoor {
     }
 }
 
-/// The server's addresses, which change while the guard runs.
-pub struct Backend(RwLock<Arc<Vec<Endpoint>>>);
+/// The server's address and what it is resolved to; both change while the guard runs.
+pub struct Backend(RwLock<(Address, Arc<Vec<Endpoint>>)>);
 
 impl Backend {
     /// With what was found at the start.
-    pub fn new(endpoints: Vec<Endpoint>) -> Self {
-        Self(RwLock::new(Arc::new(endpoints)))
+    fn new(address: Address, endpoints: Vec<Endpoint>) -> Self {
+        Self(RwLock::new((address, Arc::new(endpoints))))
+    }
+
+    // Nobody panics while he holds it: it is only read and replaced.
+    pub fn address(&self) -> Address {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
     pub fn endpoints(&self) -> Arc<Vec<Endpoint>> {
-        // Nobody panics while he holds it: it is only read and replaced.
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
     /// A socket for the first of them, connected to nobody yet.
@@ -265,16 +282,22 @@ impl Backend {
         }
     }
 
-    /// Others, for connections that are made from now on.
-    pub fn replace(&self, endpoints: Vec<Endpoint>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(endpoints);
+    /// What the address is resolved to now, unless another one has taken its place.
+    pub fn replace(&self, address: &Address, endpoints: Vec<Endpoint>) {
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if held.0 == *address {
+            held.1 = Arc::new(endpoints);
+        }
+    }
+
+    fn lead_to(&self, address: Address, endpoints: Vec<Endpoint>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = (address, Arc::new(endpoints));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_os::address::Address;
     use evenkeel_os::tls::{BackendTls, ClientTls};
 
     fn endpoints(ports: &[u16]) -> Vec<Endpoint> {
@@ -307,6 +330,20 @@ mod tests {
         // The name leads to a machine that was not there before.
         assert_eq!((shared.arrived(&reached(&[3], 1)), shared.server()), (2, 2));
         assert_eq!(shared.stats.failovers.get(), 2);
+    }
+
+    #[test]
+    fn a_server_that_the_operator_chose_is_another_one_though_the_old_one_still_answers() {
+        let shared = shared(&[1]);
+        assert_eq!(shared.arrived(&reached(&[1], 1)), 0);
+        shared.heard(Some(0), shared.clock.now());
+        let new = Address::Tcp { host: "127.0.0.1".into(), port: 2 };
+        shared.lead_to(new, endpoints(&[2]));
+        assert_eq!(shared.backend.endpoints()[0].label, endpoints(&[2])[0].label);
+        assert_eq!((shared.server(), shared.arrived(&reached(&[2], 1))), (1, 1));
+        // What the old name was being resolved to meanwhile is not taken.
+        shared.backend.replace(&Address::Tcp { host: "127.0.0.1".into(), port: 1 }, endpoints(&[1]));
+        assert_eq!(shared.backend.endpoints()[0].label, endpoints(&[2])[0].label);
     }
 
     #[test]

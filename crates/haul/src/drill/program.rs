@@ -41,10 +41,7 @@ pub fn run_into(
     (out, limit): (File, Duration),
     stop: &Stop,
 ) -> Result<(), HaulError> {
-    if !evenkeel_os::tools::is_there(program) {
-        let what = format!("{program} is not installed: it is in the package {package}");
-        return Err(refused(what, "install that package, or choose another method").into());
-    }
+    installed(program, package)?;
     let errors = File::options().append(true).create(true).open(log).map_err(HaulError::io("write", log))?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(input).stdout(out).stderr(errors).env_remove("EVENKEEL_PASSWORD");
@@ -104,7 +101,19 @@ pub fn copy(
     })
 }
 
-fn failed(program: &str, log: &Path) -> HaulError {
+/// Errors: it is not installed.
+pub fn installed(program: &str, package: &'static str) -> Result<(), HaulError> {
+    match evenkeel_os::tools::is_there(program) {
+        true => Ok(()),
+        false => {
+            let what = format!("{program} is not installed: it is in the package {package}");
+            Err(refused(what, "install that package, or choose another way").into())
+        }
+    }
+}
+
+/// With the last that it said.
+pub fn failed(program: &str, log: &Path) -> HaulError {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -28,12 +28,10 @@ const SOURCE: &str = "drill-source";
 const RESTORED: &str = "drill-restored";
 const DATABASE: &str = "evenkeel_drill";
 const SIGKILL: i32 = 9;
-const WRITERS: u32 = 8;
 /// Load before the first backup, between two, and after the last.
 const BETWEEN: Duration = Duration::from_secs(2);
 /// What the volume of a snapshot has besides the data: system tables, logs, and what the changes add.
 const VOLUME: u64 = 2 << 30;
-const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A rehearsal on private servers.
 pub struct Recover<'a> {
@@ -187,9 +185,8 @@ impl Scene<'_> {
         let plan = Plan {
             targets: vec![self.target.clone()],
             rate: drill.rate,
-            writers: WRITERS,
             seed: drill.seed.child("writes"),
-            timeout: TIMEOUT,
+            ..Plan::default()
         };
         let writing = Writing::start(&plan, &self.ledger(), drill.stop)?;
         let changes =

@@ -9,6 +9,7 @@ use evenkeel_site::server::{Address, Control, Flavor, Rows, Target};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -61,16 +62,16 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Starts one with binary logs; a replica lets nobody write but administrators.
+    /// Starts one with binary logs; a replica lets nobody write but administrators. With `port` it listens there, in a network of its own.
     pub fn up(
         place: (&Path, &str, Option<PathBuf>),
-        number: u32,
+        (number, port): (u32, Option<u16>),
         (mode, domain): (Mode, Domain),
         stop: &Stop,
         tell: Tell<'_>,
     ) -> Result<Self, HaulError> {
         let (home, name, server_binary) = place;
-        let spec = SandboxSpec { server_binary, domain, ..SandboxSpec::new(home, name) };
+        let spec = SandboxSpec { server_binary, domain, port, ..SandboxSpec::new(home, name) };
         let mut sandbox = Sandbox::up(&spec, stop, &mut quiet(tell))?;
         let version = Control::connect_until(&sandbox.target(), stop)?.version().clone();
         if version.flavor != Flavor::MariaDb {
@@ -130,6 +131,19 @@ impl Node {
 
     pub fn sql(&self, sql: &str) -> Result<(), HaulError> {
         Ok(self.control()?.exec(sql).map(drop)?)
+    }
+
+    /// Where it listens.
+    pub fn tcp_address(&self) -> Address {
+        self.sandbox.tcp_target().address
+    }
+
+    pub fn free_address(&self) -> Option<Ipv4Addr> {
+        self.sandbox.free_address()
+    }
+
+    pub fn hold_address(&self, address: Ipv4Addr, holds: bool) -> Result<(), HaulError> {
+        Ok(self.sandbox.hold_address(address, holds)?)
     }
 
     pub fn cut_network(&self, cut: bool) -> Result<(), HaulError> {

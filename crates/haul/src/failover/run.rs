@@ -2,14 +2,16 @@
 
 use super::fault::Fault;
 use super::group::{HEARTBEAT, Mode, Node, accounts};
-use super::timeline::{Timeline, pace};
+use super::reach::{Reach, Way};
+use super::timeline::{Instants, Timeline, pace};
 use crate::drill::{Login, PATIENCE, Servers, Tell, shell};
 use crate::ledger::{Account, Fate, Ledger, Plan, TABLE, Write, Writing, audit};
 use crate::{HaulError, refused};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::server::Control;
+use evenkeel_site::sandbox::free_port;
+use evenkeel_site::server::{Control, Target};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,6 @@ use std::time::Duration;
 
 const DATABASE: &str = "evenkeel_drill";
 const PRIMARY: &str = "drill-primary";
-const WRITERS: u32 = 8;
 /// Writes before the fault, and a random part of a second more.
 const BEFORE: Duration = Duration::from_secs(2);
 /// Writes after the first success.
@@ -29,8 +30,6 @@ const RECOVERY: Duration = Duration::from_secs(60);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const SILENCE: Duration = Duration::from_millis(500);
 const FAILURES: u32 = 3;
-/// Longest wait of a writer for an answer.
-const TIMEOUT: Duration = Duration::from_secs(2);
 /// The old primary follows the new one within this time, or cannot.
 const REJOIN: Duration = Duration::from_secs(10);
 
@@ -41,6 +40,7 @@ pub struct Failover<'a> {
     pub replicas: u32,
     pub mode: Mode,
     pub fault: Fault,
+    pub reach: Reach,
     /// A command that promotes a replica, in the place of our way.
     pub promote: Option<String>,
     /// A command that looks at the servers before they are removed.
@@ -56,16 +56,48 @@ pub struct Report {
     pub timeline: Timeline,
     /// Acknowledged writes per second in each tenth of a second: its middle, in seconds after the fault, and the rate.
     pub pace: Vec<(f64, f64)>,
-    /// Transactions that the replica which was promoted had not received when the fault came.
-    pub behind: u64,
     /// What became of the writes, on the new primary.
     pub account: Account,
+    /// From the first acknowledged write that is lost to the fault; 0 where none is lost.
+    pub recovery_point_s: f64,
+    /// How often a writer that came anew to a server did not find its own last write there.
+    pub stale: u64,
+    /// Where the drill made the failover itself.
+    #[serde(flatten)]
+    pub made: Option<Made>,
+}
+
+/// What only who makes a failover knows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Made {
+    /// Transactions that the replica which was promoted had not received when the fault came.
+    pub behind: u64,
     /// Writes that only the old primary has.
     pub extra: Vec<Write>,
     /// Of these, those that it had acknowledged.
     pub extra_acknowledged: usize,
     /// Why the old primary does not follow the new one; `None` where it does.
     pub does_not_follow: Option<String>,
+}
+
+impl Report {
+    pub(super) fn of(
+        ledger: &Ledger,
+        instants: Instants,
+        account: Account,
+        stale: u64,
+        made: Option<Made>,
+    ) -> Self {
+        let fault_s = instants.0.as_secs_f64();
+        Self {
+            timeline: Timeline::of(ledger, instants),
+            pace: pace(ledger, instants.0),
+            recovery_point_s: account.first_lost_s.map_or(0.0, |at| (fault_s - at).max(0.0)),
+            account,
+            stale,
+            made,
+        }
+    }
 }
 
 impl Failover<'_> {
@@ -78,7 +110,9 @@ impl Failover<'_> {
         let (mut primary, replicas) = self.group(tell)?;
         let folder = primary.folder()?;
         let ledger = folder.join("ledger");
-        let writing = self.writing(&primary, &replicas, &ledger)?;
+        let nodes: Vec<&Node> = std::iter::once(&primary).chain(&replicas).collect();
+        let way = Way::open(self.reach, &nodes, &folder)?;
+        let writing = self.writing(way.targets(&nodes, DATABASE), &ledger)?;
         tell("writing");
         self.wait(BEFORE)?;
         self.wait(Duration::from_millis(Random::new(self.seed.child("instant")).uniform(0, 999)))?;
@@ -92,13 +126,14 @@ impl Failover<'_> {
         tell("promoting a replica");
         let chosen = self.promote(&replicas, &folder)?;
         let promoted = writing.now();
+        way.lead(&primary, &replicas[chosen])?;
         for (_, other) in replicas.iter().enumerate().filter(|(index, _)| *index != chosen) {
             other.sql("STOP SLAVE")?;
             other.follow(&replicas[chosen])?;
         }
         self.wait_for_success(&writing)?;
         self.wait(AFTER)?;
-        writing.end()?;
+        let stale = writing.end()?.stale;
         let (file, ledger) = (ledger.clone(), Ledger::read(&ledger)?);
         let next = &replicas[chosen];
         let account = audit(&mut database(next)?, &ledger)?;
@@ -112,18 +147,23 @@ impl Failover<'_> {
             let log = folder.join("then.log");
             shell(command, &[new.path(), old.path(), &file], (&log, PATIENCE), self.stop)?;
         }
-        let timeline = Timeline::of(&ledger, [struck, detected, promoted]);
-        let pace = pace(&ledger, struck);
-        drop((primary, replicas, servers));
-        Ok(Report { timeline, pace, behind, account, extra, extra_acknowledged, does_not_follow })
+        let made = Made { behind, extra, extra_acknowledged, does_not_follow };
+        drop((way, primary, replicas, servers));
+        Ok(Report::of(&ledger, (struck, Some(detected), Some(promoted)), account, stale, Some(made)))
     }
 
     fn group(&self, tell: Tell<'_>) -> Result<(Node, Vec<Node>), HaulError> {
+        let mut domain = self.fault.domain();
+        let mut port = None;
+        if self.reach == Reach::Address {
+            domain.net.get_or_insert_default();
+            port = Some(free_port()?);
+        }
         let mut up = |name: &str, number: u32| {
             Node::up(
                 (self.home, name, self.server_binary.clone()),
-                number,
-                (self.mode, self.fault.domain()),
+                (number, port),
+                (self.mode, domain.clone()),
                 self.stop,
                 tell,
             )
@@ -142,15 +182,8 @@ impl Failover<'_> {
         Ok((primary, replicas))
     }
 
-    fn writing(&self, primary: &Node, replicas: &[Node], ledger: &Path) -> Result<Writing, HaulError> {
-        let nodes = std::iter::once(primary).chain(replicas);
-        let plan = Plan {
-            targets: nodes.map(|node| node.writers_target(DATABASE)).collect(),
-            rate: self.rate,
-            writers: WRITERS,
-            seed: self.seed.child("writes"),
-            timeout: TIMEOUT,
-        };
+    fn writing(&self, targets: Vec<Target>, ledger: &Path) -> Result<Writing, HaulError> {
+        let plan = Plan { targets, rate: self.rate, seed: self.seed.child("writes"), ..Plan::default() };
         Writing::start(&plan, ledger, self.stop)
     }
 

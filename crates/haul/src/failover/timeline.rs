@@ -4,7 +4,7 @@ use crate::ledger::{Fate, Ledger};
 use evenkeel_core::Nanos;
 use serde::Serialize;
 
-/// Instants in seconds after the fault; negative before it.
+/// Instants in seconds after the fault, negative before it; in a failover of others after the last success before the outage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
     /// Acknowledged last before the longest time in which nothing was.
@@ -12,16 +12,18 @@ pub struct Timeline {
     /// The first write that was refused or had no answer, or the first login that failed.
     pub first_error_s: Option<f64>,
     /// The fault was noticed.
-    pub detected_s: f64,
+    pub detected_s: Option<f64>,
     /// A replica took writes.
-    pub promoted_s: f64,
+    pub promoted_s: Option<f64>,
     /// Acknowledged first after the longest time.
     pub first_success_s: Option<f64>,
 }
 
+pub(super) type Instants = (Nanos, Option<Nanos>, Option<Nanos>);
+
 impl Timeline {
-    /// Of a ledger, with the instants of fault, detection and promotion on its clock.
-    pub(super) fn of(ledger: &Ledger, [fault, detected, promoted]: [Nanos; 3]) -> Self {
+    /// Of a ledger, with the instants of fault, detection and promotion on its clock, as far as they are known.
+    pub(super) fn of(ledger: &Ledger, (fault, detected, promoted): Instants) -> Self {
         let after = |at: Nanos| (at.0 as f64 - fault.0 as f64) / 1e9;
         let gap = ledger.longest_gap(fault);
         let mut instants: Vec<Nanos> = ledger.down.iter().map(|(at, _)| *at).collect();
@@ -31,8 +33,8 @@ impl Timeline {
         Self {
             last_success_s: gap.map(|(last, _)| after(last)),
             first_error_s: first_error.map(after),
-            detected_s: after(detected),
-            promoted_s: after(promoted),
+            detected_s: detected.map(after),
+            promoted_s: promoted.map(after),
             first_success_s: gap.map(|(_, first)| after(first)),
         }
     }
@@ -90,20 +92,20 @@ mod tests {
             (3_010, good),
             (3_020, good),
         ];
-        let instants = [1_000, 1_400, 2_000].map(Nanos::from_millis);
-        let found = Timeline::of(&ledger(&writes), instants);
+        let [fault, detected, promoted] = [1_000, 1_400, 2_000].map(Nanos::from_millis);
+        let found = Timeline::of(&ledger(&writes), (fault, Some(detected), Some(promoted)));
         assert_eq!(found.last_success_s, Some(0.01));
         assert_eq!(found.first_success_s, Some(2.01));
         assert!(found.outage_s().is_some_and(|outage| (outage - 2.0).abs() < 1e-9));
         assert_eq!(found.first_error_s, Some(0.1));
-        assert_eq!((found.detected_s, found.promoted_s), (0.4, 1.0));
+        assert_eq!((found.detected_s, found.promoted_s), (Some(0.4), Some(1.0)));
     }
 
     #[test]
     fn where_nothing_succeeds_again_there_is_no_end() {
         let found = Timeline::of(
             &ledger(&[(0, Fate::Acknowledged), (500, Fate::Acknowledged)]),
-            [Nanos::from_millis(1_000); 3],
+            (Nanos::from_millis(1_000), None, None),
         );
         assert_eq!((found.last_success_s, found.first_success_s, found.outage_s()), (None, None, None));
     }

@@ -39,6 +39,12 @@ pub struct Plan {
     pub timeout: Duration,
 }
 
+impl Default for Plan {
+    fn default() -> Self {
+        Self { targets: Vec::new(), rate: 200.0, writers: 8, seed: Seed(1), timeout: Duration::from_secs(2) }
+    }
+}
+
 /// Counts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Written {
@@ -46,6 +52,16 @@ pub struct Written {
     pub acknowledged: u64,
     pub refused: u64,
     pub unknown: u64,
+    /// Connections that could not be made.
+    pub down: u64,
+    /// How often a writer that came anew to a server did not find its own last acknowledged write there.
+    pub stale: u64,
+}
+
+impl Written {
+    pub fn failures(&self) -> u64 {
+        self.refused + self.unknown + self.down
+    }
 }
 
 struct Shared {
@@ -54,7 +70,7 @@ struct Shared {
     arrivals: Mutex<Poisson>,
     clock: Clock,
     end: Stop,
-    counts: [AtomicU64; 4],
+    counts: [AtomicU64; 6],
 }
 
 /// Writers at work.
@@ -148,8 +164,9 @@ impl Drop for Writing {
 
 impl Shared {
     fn written(&self) -> Written {
-        let [sent, acknowledged, refused, unknown] = self.counts.each_ref().map(|count| count.load(Relaxed));
-        Written { sent, acknowledged, refused, unknown }
+        let [sent, acknowledged, refused, unknown, down, stale] =
+            self.counts.each_ref().map(|count| count.load(Relaxed));
+        Written { sent, acknowledged, refused, unknown, down, stale }
     }
 
     fn keep(&self) -> Result<(), HaulError> {
@@ -162,15 +179,13 @@ impl Shared {
 
     fn line(&self, line: &Line) -> Result<(), HaulError> {
         let count = match line {
-            Line::Sent { .. } => Some(0),
-            Line::Ended { fate: Fate::Acknowledged, .. } => Some(1),
-            Line::Ended { fate: Fate::Refused(_), .. } => Some(2),
-            Line::Ended { fate: Fate::Unknown, .. } => Some(3),
-            Line::Down { .. } => None,
+            Line::Sent { .. } => 0,
+            Line::Ended { fate: Fate::Acknowledged, .. } => 1,
+            Line::Ended { fate: Fate::Refused(_), .. } => 2,
+            Line::Ended { fate: Fate::Unknown, .. } => 3,
+            Line::Down { .. } => 4,
         };
-        if let Some(count) = count {
-            self.counts[count].fetch_add(1, Relaxed);
-        }
+        self.counts[count].fetch_add(1, Relaxed);
         self.book.line(line)
     }
 
@@ -190,6 +205,8 @@ struct Writer<'a> {
     shared: &'a Shared,
     writer: u32,
     number: u64,
+    /// Its last write that was acknowledged.
+    acknowledged: u64,
     /// The server that it writes to, or tries next.
     at: usize,
     control: Option<Control>,
@@ -197,7 +214,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(shared: &'a Shared, writer: u32) -> Self {
-        Self { shared, writer, number: 0, at: 0, control: None }
+        Self { shared, writer, number: 0, acknowledged: 0, at: 0, control: None }
     }
 
     fn run(mut self) -> Result<(), HaulError> {
@@ -221,7 +238,10 @@ impl<'a> Writer<'a> {
             }
             let target = &targets[self.at];
             match Control::connect_within(target, self.shared.plan.timeout) {
-                Ok(control) => self.control = Some(control),
+                Ok(control) => {
+                    self.control = Some(control);
+                    self.look();
+                }
                 Err(error) => {
                     let reason = format!("{} {error}", target.address);
                     self.shared.line(&Line::Down {
@@ -238,6 +258,18 @@ impl<'a> Writer<'a> {
             }
         }
         Ok(true)
+    }
+
+    /// Whether its last acknowledged write is where it has come to. A server that does not answer shows it at the next write.
+    fn look(&mut self) {
+        let Some(control) = self.control.as_mut().filter(|_| self.acknowledged > 0) else { return };
+        let (writer, number) = (self.writer, self.acknowledged);
+        let sql = format!(
+            "SELECT 1 FROM {TABLE} WHERE writer = {writer} AND number = {number} ORDER BY place DESC LIMIT 1"
+        );
+        if let Ok(None) = control.query_value(&sql) {
+            self.shared.counts[5].fetch_add(1, Relaxed);
+        }
     }
 
     /// The next server's turn.
@@ -265,6 +297,9 @@ impl<'a> Writer<'a> {
             Err(_) => (Fate::Unknown, false),
         };
         self.shared.line(&Line::Ended { write, at: clock.now(), fate })?;
+        if fate == Fate::Acknowledged {
+            self.acknowledged = number;
+        }
         if !stays {
             self.go_on();
         }

@@ -48,7 +48,7 @@ words! {
 
 impl Origin {
     fn of(word: &str) -> Self {
-        Self::ALL.into_iter().find(|known| known.word() == word).unwrap_or(Self::Filled)
+        word.parse().unwrap_or(Self::Filled)
     }
 }
 

@@ -17,5 +17,5 @@ pub use populate::{check, populate, populate_own, remove, tables_size, verify};
 pub use schema::{Column, Definition, Indexes, Reference};
 pub use session::{DataError, DataProgress, Phase};
 pub use set::{DataSet, Generator, Table};
-pub use stamp::{DataSpec, Stamp, State, Via, ViaError};
+pub use stamp::{DataSpec, Stamp, State, Via};
 pub use stream::{Content, RowStream, checksum};

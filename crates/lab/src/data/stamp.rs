@@ -11,7 +11,6 @@ use evenkeel_site::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 /// Version of the stamp's own layout.
 const STAMP_VERSION: u32 = 1;
@@ -144,7 +143,7 @@ impl Stamp {
         let mut tables: Vec<_> = stored.tables.into_iter().map(content).collect::<Option<_>>()?;
         tables.sort_by_key(|(table, _)| *table);
         Some(Self {
-            state: State::ALL.into_iter().find(|known| known.word() == *state)?,
+            state: state.parse().ok()?,
             generator_version: stored.generator_version,
             set: DataSet::of_stamp(set, stored.numbers)?,
             seed: Seed(stored.seed),
@@ -202,18 +201,6 @@ words! {
         Load = "load",
         /// As a dump is loaded, which leaves the same pages as [`Via::Load`].
         Dump = "dump",
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of insert, script, shuffled, load and dump")]
-pub struct ViaError(pub String);
-
-impl FromStr for Via {
-    type Err = ViaError;
-
-    fn from_str(text: &str) -> Result<Self, ViaError> {
-        Self::ALL.into_iter().find(|via| via.word() == text).ok_or_else(|| ViaError(text.to_owned()))
     }
 }
 

@@ -296,7 +296,7 @@ impl Domain {
 
 fn file_disk(text: &str) -> Option<FileDisk> {
     let (size, name) = text.split_once(':').unwrap_or((text, FileSystem::Ext4.word()));
-    let file_system = FileSystem::ALL.into_iter().find(|known| known.word() == name)?;
+    let file_system = name.parse().ok()?;
     Some(FileDisk { bytes: bytes(size).filter(|bytes| *bytes >= FILE_DISK_MIN)?, file_system })
 }
 

@@ -38,7 +38,7 @@ pub use paths::default_home;
 pub use proof::try_disk;
 pub use record::ProcessId;
 pub use registry::{Cleaned, SandboxInfo, State, clean, find, find_as, list, logs, shell, wake};
-pub use server::{Exit, spawn_kept};
+pub use server::{Exit, free_port, spawn_kept};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

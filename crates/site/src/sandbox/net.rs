@@ -23,6 +23,8 @@ const BRIDGE: &str = "evk0";
 const BRIDGE_ADDRESS: &str = "02:65:76:6b:00:01";
 /// Of a member, without the last byte, which is that of its IP address.
 const MEMBER_ADDRESS: &str = "02:65:76:6b:01";
+/// Addresses from this one on in the network move from member to member.
+const MOVING: u32 = 200;
 /// Held while members come and go, also by the scripts that remove them.
 const LOCK: &str = "/run/evenkeel-net";
 /// Bytes of a full frame, and of data in it: a rate is what a TCP connection carries.
@@ -98,7 +100,7 @@ impl Network {
         let subnet = bridge()?;
         let taken = members();
         let free =
-            (2..255).map(|host| Ipv4Addr::from(u32::from(subnet) + host)).find(|own| !taken.contains(own));
+            (2..MOVING).map(|host| Ipv4Addr::from(u32::from(subnet) + host)).find(|own| !taken.contains(own));
         let address = free.ok_or_else(|| format!("the bridge {BRIDGE} has no free address"))?;
         ip(&format!("netns add {name}"))?;
         // Of an address that was another member's a moment ago, others still know the hardware address.
@@ -131,6 +133,26 @@ impl Network {
         let failed =
             |reason| SandboxError::io("cut the network of", Path::new(&self.name))(io::Error::other(reason));
         ip(&format!("link set {} {state}", self.name)).map(drop).map_err(failed)
+    }
+
+    /// Another address for it, or none any more; whoever knew where that was asks again.
+    pub(super) fn hold(&self, address: Ipv4Addr, holds: bool) -> Result<(), SandboxError> {
+        let (name, way) = (&self.name, if holds { "add" } else { "del" });
+        let failed =
+            |reason| SandboxError::io("move an address of", Path::new(name))(io::Error::other(reason));
+        ip(&format!("-n {name} address {way} {address}/24 dev eth0"))
+            .and_then(|_| ip(&format!("neigh flush to {address} dev {BRIDGE}")))
+            .map(drop)
+            .map_err(failed)
+    }
+
+    /// One that no member holds.
+    pub(super) fn free_address(&self) -> Option<Ipv4Addr> {
+        let held: String =
+            ports().iter().filter_map(|name| ip(&format!("-n {name} -4 -o address show")).ok()).collect();
+        let [a, b, c, _] = self.address.octets();
+        let mut moving = (MOVING..255).map(|host| Ipv4Addr::new(a, b, c, host as u8));
+        moving.find(|address| !held.contains(&format!(" {address}/")))
     }
 
     /// Of the machine, on the bridge.
@@ -289,8 +311,13 @@ pub(super) fn address(member: &str) -> Option<Ipv4Addr> {
 
 /// Addresses of all members.
 fn members() -> Vec<Ipv4Addr> {
+    ports().iter().filter_map(|name| address(name)).collect()
+}
+
+/// Names of all members.
+fn ports() -> Vec<String> {
     let entries = fs::read_dir(format!("/sys/class/net/{BRIDGE}/brif")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| address(entry.file_name().to_str()?)).collect()
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// Removes what a member has, as far as it is there.

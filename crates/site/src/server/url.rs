@@ -137,10 +137,7 @@ impl Parts {
     fn read_parameter(&mut self, name: &str, value: String) -> Result<(), String> {
         match name {
             "tls" => {
-                self.tls = TlsMode::ALL.into_iter().find(|known| known.word() == value).ok_or_else(|| {
-                    let names = TlsMode::ALL.map(TlsMode::word).join(", ");
-                    format!("unknown tls mode {value:?}: use one of {names}")
-                })?;
+                self.tls = value.parse().map_err(|error| format!("tls: {error}"))?;
             }
             "ca" => self.tls_ca = Some(value.into()),
             "socket" => self.socket = Some(value.into()),
@@ -340,7 +337,7 @@ mod tests {
             ("mysql://u@[::1/db", "without ']'"),
             ("mysql://u@[::1]x", "after the host"),
             ("mysql://u@h/a/b", "contains '/'"),
-            ("mysql://u@h/db?tls=on", "unknown tls mode \"on\": use one of disabled, preferred"),
+            ("mysql://u@h/db?tls=on", "tls: \"on\" is none of disabled, preferred"),
             ("mysql://u@h/db?tsl=required", "unknown parameter \"tsl\""),
             ("mysql://u@h/db?tls", "has no value"),
             ("mysql://u@h/db?ca=x", "ca= without tls="),

@@ -193,10 +193,6 @@ impl Criterion {
         }
     }
 
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.word() == name)
-    }
-
     pub(super) fn better(self) -> Better {
         match self {
             Self::Throughput => Better::Higher,

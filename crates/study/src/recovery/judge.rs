@@ -1,6 +1,6 @@
 //! What the runs come to, beside what was published.
 
-use super::record::{FAILOVER, RECOVERY, Setting};
+use super::record::{FAILOVER, REACH, RECOVERY, Setting};
 use crate::format;
 use crate::harness::{Cell, Finding, Judgement, Number, Plan, Run, cells, direction, doubts, standing};
 
@@ -67,13 +67,14 @@ fn all<'a>(cells: impl Iterator<Item = &'a Cell<'a>>, shows: impl Fn(&Run) -> Op
 fn findings(cells: &[Cell<'_>]) -> Vec<Finding> {
     let recoveries = || cells.iter().filter(|cell| cell.part.name == RECOVERY);
     let failovers = || cells.iter().filter(|cell| cell.part.name == FAILOVER);
+    let reached = || cells.iter().filter(|cell| [FAILOVER, REACH].contains(&cell.part.name.as_str()));
     let range = |figure: &str, of: &mut dyn Iterator<Item = &Cell<'_>>| -> Vec<f64> {
         let mut values: Vec<f64> = of.flat_map(|cell| cell.values(figure)).collect();
         values.sort_by(f64::total_cmp);
         values
     };
     let served = |run: &Run| Some(run.figure("errors")? > 0.0 && run.figure("outage_s").is_some());
-    let stopped = || failovers().filter(|cell| cell.level("fault") == "stop");
+    let stopped = || reached().filter(|cell| cell.level("fault") == "stop");
     let exact =
         |run: &Run| Some(run.figure("exact")? == 1.0 && run.figure("lost")? + run.figure("doubled")? == 0.0);
     let kept = |run: &Run| Some(run.figure("lost")? + run.figure("doubled")? == 0.0);

@@ -10,10 +10,10 @@ use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run, S
 use crate::published::{At, AtWork, Bed, PublishedError, Result};
 use evenkeel_core::random::Seed;
 use evenkeel_haul::drill::{self, Method, Recover};
-use evenkeel_haul::failover::{self, Failover, Fault, Mode};
+use evenkeel_haul::failover::{self, Failover};
 use evenkeel_haul::ledger::{Account, Finding};
 pub use judge::judge;
-use record::{RECOVERY, Setting};
+use record::{REACH, RECOVERY, Setting};
 use std::path::PathBuf;
 
 /// The study's name in plans and on the command line.
@@ -22,7 +22,7 @@ pub const NAME: &str = "recovery";
 pub const QUESTION: &str = "how long do recovery and failover take, and is an acknowledged write lost?";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 17] = [
+pub const FIGURES: [Figure; 18] = [
     Figure::drawn("recovery_s", ["recovery", "s"], "Time to recover", "recovery, s")
         .words("From the kill until all that is recovered can be read."),
     Figure::plain("backup_s", ["backup", "s"]),
@@ -40,6 +40,7 @@ pub const FIGURES: [Figure; 17] = [
     Figure::plain("lost", ["lost", "writes"]),
     Figure::plain("doubled", ["doubled", "writes"]),
     Figure::plain("unknown", ["without answer", "writes"]),
+    Figure::plain("stale", ["stale", "reads"]),
     Figure::drawn(
         "acknowledged_per_s",
         ["acknowledged", "1/s"],
@@ -93,18 +94,16 @@ impl Bed for Drills {
             return Ok(Some(recovered(&drill.run(&mut say)?)));
         }
         let unreadable = || PublishedError::unreadable("level");
-        let mode =
-            Mode::ALL.into_iter().find(|mode| mode.word() == order.level("mode")).ok_or_else(unreadable)?;
-        let fault = Fault::ALL
-            .into_iter()
-            .find(|fault| fault.word() == order.level("fault"))
-            .ok_or_else(unreadable)?;
+        let is_reach = order.part.name == REACH;
+        let mode = if is_reach { "async" } else { order.level("mode") };
+        let reach = if is_reach { order.level("reach") } else { "hosts" };
         let drill = Failover {
             home: at.workplace.home,
             server_binary,
             replicas: 1,
-            mode,
-            fault,
+            mode: mode.parse().map_err(|_| unreadable())?,
+            fault: order.level("fault").parse().map_err(|_| unreadable())?,
+            reach: reach.parse().map_err(|_| unreadable())?,
             promote: None,
             then: None,
             rate: at.setting.rate,
@@ -123,10 +122,7 @@ fn way(level: &str) -> Result<(Method, u32)> {
     match level {
         "full" => Ok((Method::Backup, 0)),
         "incremental" => Ok((Method::Backup, 1)),
-        other => {
-            let known = Method::ALL.into_iter().find(|method| method.word() == other);
-            known.map(|method| (method, 0)).ok_or_else(|| PublishedError::unreadable("method"))
-        }
+        other => Ok((other.parse().map_err(|_| PublishedError::unreadable("method"))?, 0)),
     }
 }
 
@@ -157,8 +153,9 @@ fn failed_over(report: &failover::Report) -> Run {
     run.set("outage_s", timeline.outage_s());
     run.set("detected_s", timeline.detected_s);
     run.set("promoted_s", timeline.promoted_s);
-    run.set("behind", report.behind as f64);
-    run.set("extra", report.extra.len() as f64);
+    run.set("behind", report.made.as_ref().map(|made| made.behind as f64));
+    run.set("extra", report.made.as_ref().map(|made| made.extra.len() as f64));
+    run.set("stale", report.stale as f64);
     run.set("errors", report.account.errors.values().sum::<u64>() as f64);
     account(&mut run, &report.account);
     run

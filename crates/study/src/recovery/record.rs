@@ -17,6 +17,7 @@ pub struct Setting {
 /// Names of the parts, in their order.
 pub const RECOVERY: &str = "recovery";
 pub const FAILOVER: &str = "failover";
+pub const REACH: &str = "reach";
 
 const METHODS: [(&str, &str); 4] = [
     ("full", "mariadb-backup, full"),
@@ -33,11 +34,16 @@ const FAULTS: [(&str, &str); 7] = [
     ("lag", "replica receives nothing for 1 s, then kill -9"),
     ("slow", "replica applies nothing for 1 s, then kill -9"),
 ];
+const WAYS: [(&str, &str); 3] = [
+    ("address", "an address that moves"),
+    ("haproxy", "HAProxy with both servers"),
+    ("guard", "evenkeel guard, whose backend changes"),
+];
 const MODES: [(&str, &str); 3] =
     [("async", "asynchronous"), ("after-sync", "AFTER_SYNC"), ("after-commit", "AFTER_COMMIT")];
 
 /// All of them; each combination is measured so often. A quick look has the faults of the published study and a lagging replica, and
-/// needs no root.
+/// needs no root and no other proxy.
 pub fn parts(setting: &Setting, repeats: u32, is_quick: bool) -> Vec<Part> {
     let taken =
         |of: &[(&'static str, &'static str)], left_out: &[&str]| -> Vec<(&'static str, &'static str)> {
@@ -67,6 +73,16 @@ pub fn parts(setting: &Setting, repeats: u32, is_quick: bool) -> Vec<Part> {
             vec![
                 Factor::named("fault", taken(&FAULTS, &["freeze", "cut", "full", "slow"])),
                 Factor::named("mode", taken(&MODES, &["after-commit"])),
+            ],
+            repeats,
+        ),
+        Part::new(
+            REACH,
+            "failover by an address and by proxies",
+            "The same with an asynchronous replica and writers that know one address only.".to_owned(),
+            vec![
+                Factor::named("reach", taken(&WAYS, &["address", "haproxy"])),
+                Factor::named("fault", taken(&FAULTS, &["kill", "freeze", "cut", "full", "lag", "slow"])),
             ],
             repeats,
         ),

@@ -1,6 +1,6 @@
 //! `evenkeel drill audit`.
 
-use super::write::target;
+use super::staging::target;
 use crate::command::Session;
 use crate::failure::FINDING;
 use crate::{format, out};

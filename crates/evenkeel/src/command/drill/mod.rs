@@ -5,6 +5,7 @@ mod check;
 mod failover;
 mod from;
 mod recover;
+mod staging;
 mod write;
 
 use super::Session;

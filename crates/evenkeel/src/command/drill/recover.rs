@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME")]
     pub rpo: Option<String>,
     /// How the backup is taken: backup (mariadb-backup), snapshot (on a private XFS volume; needs root) or dump
-    #[arg(long, value_name = "HOW", default_value = "backup", value_parser = method)]
+    #[arg(long, value_name = "HOW", default_value = "backup")]
     pub method: Method,
     /// Shell command that makes a snapshot under the lock (LVM, ZFS, a cloud): $1 is the data directory; it prints where the copy is
     #[arg(long, value_name = "COMMAND")]
@@ -88,11 +88,6 @@ pub struct Args {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
-}
-
-fn method(text: &str) -> Result<Method, String> {
-    let known = Method::ALL.into_iter().find(|method| method.word() == text);
-    known.ok_or_else(|| "write backup, snapshot or dump".to_owned())
 }
 
 /// Does the whole chain, and says whether the objectives are met.

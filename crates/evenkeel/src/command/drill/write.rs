@@ -1,16 +1,15 @@
 //! `evenkeel drill write`.
 
+use super::staging;
 use crate::command::{Session, mode};
 use crate::config::units;
-use crate::failure::{FINDING, WithHint};
+use crate::failure::FINDING;
 use crate::progress::{ProgressEvent, View};
-use crate::server::place;
 use crate::{format, out, signals};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_haul::ledger::{Plan, Writing, Written};
-use evenkeel_site::server::Target;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
@@ -24,7 +23,7 @@ instants at this rate, whether or not the servers keep up. Meanwhile make the fa
 tested; then ask `evenkeel drill audit`.
 
 Examples:
-  evenkeel drill write mysql://app@db1/drill mysql://app@db2/drill --ledger failover.ledger --for 1m
+  evenkeel drill write mysql://app@db1/drill mysql://app@db2/drill --staging db1 --staging db2 --ledger failover.ledger --for 1m
   evenkeel drill audit mysql://app@db2/drill --ledger failover.ledger
 
 Exit codes: 0 done; 1 no write was acknowledged; 2 wrong use, or a server that refuses; 130, 143 stopped by Ctrl-C, SIGTERM (the
@@ -33,6 +32,9 @@ pub struct Args {
     /// Servers in the order in which they are tried, each with a database
     #[arg(value_name = "URL", required = true)]
     pub targets: Vec<String>,
+    /// Host (@@hostname) of a server of yours that may be written to; may be repeated; sandboxes need none
+    #[arg(long, value_name = "NAME")]
+    pub staging: Vec<String>,
     /// File to make: what became of each write
     #[arg(long, value_name = "FILE")]
     pub ledger: PathBuf,
@@ -60,7 +62,7 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let lasts = args.lasts.as_deref().map(|text| units::positive(text, "--for")).transpose()?;
     let plan = Plan {
-        targets: args.targets.iter().map(|text| target(session, text)).collect::<Result<_>>()?,
+        targets: staging::targets(session, &args.targets, &args.staging)?,
         rate: args.rate,
         writers: args.writers,
         seed: Seed(args.seed),
@@ -92,7 +94,7 @@ fn next_step(args: &Args) -> String {
 }
 
 fn sentence(written: &Written) -> String {
-    let Written { sent, acknowledged, refused, unknown } = *written;
+    let Written { sent, acknowledged, refused, unknown, .. } = *written;
     let more = |count: u64, what: &str| match count {
         0 => String::new(),
         count => format!(", {} {what}", format::count(count)),
@@ -104,17 +106,4 @@ fn sentence(written: &Written) -> String {
         more(refused, "refused"),
         more(unknown, "without an answer")
     )
-}
-
-/// A server with the database of the table.
-pub(super) fn target(session: &Session, text: &str) -> Result<Target> {
-    let target = match text.starts_with("sandbox:") {
-        true if !text.contains('/') => {
-            return Err(anyhow!("{text} names no database")).hint(format!("name it: {text}/DATABASE"));
-        }
-        true => place::target(session, text, "")?,
-        false => Target::parse(text)?,
-    };
-    place::named_database(&target)?;
-    Ok(target)
 }

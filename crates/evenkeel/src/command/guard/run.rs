@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::Flags;
 use super::account::{Account, EventLog};
-use super::serve::{Health, serve};
+use super::serve::{Health, locked, serve};
 use crate::config::guard::{Changes, GuardConfig};
 use crate::guard::journal;
 use crate::guard::log::Watch;
@@ -24,9 +24,9 @@ use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -112,6 +112,7 @@ struct Running {
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
     health: Arc<Health>,
+    asking: Arc<Mutex<Target>>,
     _monitor: Option<Sender<()>>,
 }
 
@@ -121,7 +122,8 @@ impl Running {
         let clock = handle.clock();
         let monitor = config.control.monitor.as_ref();
         let first = Account::new(config, events.clone());
-        let monitor = monitor.map(|url| self::monitor(url, (status.clone(), clock), first)).transpose()?;
+        let asking = Arc::new(Mutex::new(config.asking()?));
+        let monitor = monitor.map(|_| self::monitor(&asking, (status.clone(), clock), first)).transpose()?;
         let server_status = monitor.as_ref().map(|_| ServerStatus::new(status));
         let settings = Settings { initial_limit: begin(config, &events), ..config.settings() };
         let sensors = Sensors::new(server_address(&config.backend), config.control.counters, server_status);
@@ -136,7 +138,7 @@ impl Running {
         let (orders, inbox) = mpsc::channel();
         let metrics = config.metrics.as_ref();
         let refused = Arc::new(AtomicU64::new(0));
-        let health = Health::new(handle, Arc::clone(&refused), config)?;
+        let health = Health::new(handle, Arc::clone(&refused), Arc::clone(&asking))?;
         let metrics =
             metrics.map(|address| serve(address, latest.clone(), Arc::clone(&health))).transpose()?;
         let looping =
@@ -150,6 +152,7 @@ impl Running {
             metrics,
             refused,
             health,
+            asking,
             _monitor: monitor,
         })
     }
@@ -185,10 +188,22 @@ impl Running {
         let wanted = new.controller_settings()?;
         let controller = (wanted != self.controller).then(|| wanted.build());
         self.controller = wanted;
-        let order = Order::Set(new.settings(), controller);
-        self.orders.send(order).map_err(|_| anyhow!("the controller's thread has ended"))?;
+        let asking = new.asking()?;
+        if held.backend != new.backend && held.can_lead_to(new) {
+            guard.lead_to(&new.backend)?;
+            self.order(Order::Sense(server_address(&new.backend)))?;
+        }
+        self.order(Order::Set(new.settings(), controller))?;
         weigh(guard, &new.weights, &held.weights);
-        Ok(Changes::take_over(held, new))
+        let changes = Changes::take_over(held, new);
+        if held.control.monitor == new.control.monitor {
+            *locked(&self.asking) = asking;
+        }
+        Ok(changes)
+    }
+
+    fn order(&self, order: Order) -> Result<()> {
+        self.orders.send(order).map_err(|_| anyhow!("the controller's thread has ended"))
     }
 }
 
@@ -257,31 +272,35 @@ const ANSWER: Duration = Duration::from_secs(10);
 const QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Uptime', 'Uptime_since_flush_status', \
                      'Innodb_row_lock_time', 'Innodb_row_lock_current_waits', 'Threads_running')";
 
-/// Asks the server behind `url` for its status again and again, and puts each reading into `latest` with the time of `clock`, on a thread
+/// Asks the server for its status again and again, and puts each reading into `latest` with the time of `clock`, on a thread
 /// that ends when the sender is dropped, or, where its server does not answer, some seconds later. `first` looks at the server once.
-/// Errors: a URL that is none; a server that does not answer is no error, and asked again later.
-fn monitor(url: &str, (latest, clock): (LatestStatus, Clock), first: Account) -> Result<Sender<()>> {
-    let target = Target::parse(url)?;
-    let (stop, stopped) = mpsc::channel();
-    let watch = move || watch(&target, (&latest, &clock), first, &stopped);
+/// A server that does not answer is no error, and asked again later.
+fn monitor(
+    asking: &Arc<Mutex<Target>>,
+    (latest, clock): (LatestStatus, Clock),
+    first: Account,
+) -> Result<Sender<()>> {
+    let (asking, (stop, stopped)) = (Arc::clone(asking), mpsc::channel());
+    let watch = move || watch(&asking, (&latest, &clock), first, &stopped);
     std::thread::Builder::new().name("monitor".into()).spawn(watch)?;
     Ok(stop)
 }
 
 fn watch(
-    target: &Target,
+    asking: &Mutex<Target>,
     (latest, clock): (&LatestStatus, &Clock),
     mut first: Account,
     stopped: &Receiver<()>,
 ) {
     let goes_on = |pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout);
     loop {
-        match Control::connect(target) {
+        let target = locked(asking).clone();
+        match Control::connect(&target) {
             Err(error) => first.fail(&error),
             Ok(mut control) => {
                 control.limit_waits(ANSWER);
                 first.ask(&mut control);
-                while let Some(reading) = read(&mut control) {
+                while let Some(reading) = read(&mut control).filter(|_| *locked(asking) == target) {
                     latest.put(clock.now(), Some(reading));
                     if !goes_on(EVERY) {
                         return;

@@ -1,6 +1,5 @@
 //! Pages of a running guard: metrics, health, status.
 
-use crate::config::guard::GuardConfig;
 use crate::guard::metrics;
 use crate::view::http::{Page, Server};
 use anyhow::Result;
@@ -8,7 +7,7 @@ use evenkeel_core::Nanos;
 use evenkeel_guard::proxy::Handle;
 use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::Latest;
-use evenkeel_site::server::{self, Control, Target, TargetError};
+use evenkeel_site::server::{Control, Target, TargetError};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,15 +24,16 @@ const HEARD: Nanos = Nanos::from_secs(1);
 const TOO_MANY_CONNECTIONS: u16 = 1040;
 /// Who asked so recently will ask again: monitors ask every five minutes, or more often.
 const WATCHED: Nanos = Nanos::from_secs(600);
-/// Who asks the server where there is no account of the operator's. It need not exist: a refusal is an answer, and a
-/// connection without a login would count as an error of this host, which servers block after some.
-const NOBODY: &str = "evenkeel_health";
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 pub struct Health {
     handle: Handle,
     /// When clients were seen to be refused last, in nanoseconds of the guard's clock; zero for never.
     refused: Arc<AtomicU64>,
-    server: Target,
+    /// Which server is asked, and as whom.
+    asking: Arc<Mutex<Target>>,
     known: Mutex<Known>,
     /// When somebody asked for the health last, in nanoseconds of the guard's clock.
     wanted: AtomicU64,
@@ -59,22 +59,11 @@ struct Known {
 
 impl Health {
     /// Of the guard behind `handle` and its server; whoever watches it keeps `refused` up to date.
-    pub fn new(handle: Handle, refused: Arc<AtomicU64>, config: &GuardConfig) -> Result<Arc<Self>> {
-        let server = match (&config.control.monitor, &config.backend) {
-            (Some(url), _) => Target::parse(url)?,
-            (None, backend) => Target {
-                address: backend.clone(),
-                user: NOBODY.into(),
-                password: None,
-                database: None,
-                tls: server::TlsMode::default(),
-                tls_ca: None,
-            },
-        };
+    pub fn new(handle: Handle, refused: Arc<AtomicU64>, asking: Arc<Mutex<Target>>) -> Result<Arc<Self>> {
         let health = Arc::new(Self {
             handle,
             refused,
-            server,
+            asking,
             known: Mutex::default(),
             wanted: AtomicU64::new(0),
             scraped: AtomicBool::new(false),
@@ -96,7 +85,7 @@ impl Health {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.known)
     }
 
     fn is_heard(&self) -> bool {
@@ -110,7 +99,8 @@ impl Health {
         if !self.has_to_ask() {
             return;
         }
-        let failed = Control::connect(&self.server).err();
+        let asking = locked(&self.asking).clone();
+        let failed = Control::connect(&asking).err();
         let mut known = self.known();
         known.asked = None;
         if failed.as_ref().and_then(TargetError::code) == Some(TOO_MANY_CONNECTIONS) {

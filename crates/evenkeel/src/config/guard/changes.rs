@@ -21,7 +21,14 @@ impl Changes {
         (old.log, old.drain, old.weights) = (new.log, new.drain, new.weights.clone());
         old.queue = Queue { by: old.queue.by, ..new.queue };
         let (own, control) = (old.control.clone(), new.control.clone());
-        let Control { counters, monitor, journal, state, .. } = own;
+        let Control { counters, mut monitor, journal, state, .. } = own;
+        // The first one needs sensors of its own.
+        if let (Some(held), Some(new)) = (&mut monitor, &new.control.monitor) {
+            held.clone_from(new);
+        }
+        if old.can_lead_to(new) {
+            old.backend = new.backend.clone();
+        }
         old.control = Control { counters, monitor, journal, state, ..control };
         let restart = differing(old, new);
         applied.retain(|key| !restart.contains(key));
@@ -50,7 +57,7 @@ mod tests {
     /// Every key that a file can have, with a value that is not its default; whether a reload takes it over.
     const KEYS: [(&str, &str, bool); 35] = [
         ("listen", "listen = '127.0.0.1:3308'", false),
-        ("backend", "backend = '127.0.0.1:3309'", false),
+        ("backend", "backend = '127.0.0.1:3309'", true),
         ("threads", "threads = 33", false),
         ("administrators", "administrators = ['root']", false),
         ("lanes", "lanes = 'user=a long'", false),
@@ -115,6 +122,21 @@ mod tests {
             let again = Changes { applied: vec![], ..expected };
             assert_eq!(Changes::take_over(&mut held, &new), again, "{key}");
         }
+    }
+
+    #[test]
+    fn another_server_takes_over_but_not_where_its_kind_or_its_name_is_part_of_what_was_agreed() {
+        let (socket, name) = ("backend = '/run/s.sock'", "backend = 'db2:3306'");
+        let verified = "backend_tls.mode = 'verify-identity'\nbackend_tls.authorities = 'c'";
+        for (old, new) in
+            [(vec![socket], vec![]), (vec![], vec![socket]), (vec![verified], vec![name, verified])]
+        {
+            let (mut held, new) = (parse(&old), parse(&new));
+            assert_eq!(Changes::take_over(&mut held, &new).restart, ["backend"], "{old:?}");
+        }
+        let monitor = |host: &str| format!("control.monitor = 'mysql://m@{host}:3306'");
+        let (mut held, new) = (parse(&[&monitor("db1")]), parse(&[name, &monitor("db2")]));
+        assert_eq!(Changes::take_over(&mut held, &new).applied, ["backend", "monitor"]);
     }
 
     #[test]

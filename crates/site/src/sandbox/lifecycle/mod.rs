@@ -210,7 +210,7 @@ impl Sandbox {
         Config {
             paths: &self.paths,
             socket: &self.record.socket,
-            bind: self.bind(),
+            bind: self.listens(),
             port: self.record.port,
             flavor: binary.version.flavor,
             base_dir: binary.base_dir(),
@@ -301,7 +301,7 @@ impl Sandbox {
             oom_before: self.oom_before,
             log: &self.log,
             port: self.record.port,
-            bind: self.bind(),
+            bind: self.listens(),
         })
     }
 

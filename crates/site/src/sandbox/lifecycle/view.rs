@@ -50,12 +50,27 @@ impl Sandbox {
         self.network.as_ref().map(|network| (network.namespace(), network.address))
     }
 
+    /// Takes an address of the bridge besides its own, or gives it back: connections to it lead here from now on.
+    pub fn hold_address(&self, address: Ipv4Addr, holds: bool) -> Result<(), SandboxError> {
+        self.network.as_ref().map_or(Ok(()), |network| network.hold(address, holds))
+    }
+
+    /// An address of the bridge that no server holds; `None` where it has no network of its own.
+    pub fn free_address(&self) -> Option<Ipv4Addr> {
+        self.network.as_ref()?.free_address()
+    }
+
     /// Cuts its network, or mends it; where it has none of its own nothing happens.
     pub fn cut_network(&self, cut: bool) -> Result<(), SandboxError> {
         self.network.as_ref().map_or(Ok(()), |network| network.cut(cut))
     }
 
-    /// Where it listens.
+    /// Where it listens: in a network of its own at all of its addresses.
+    pub(super) fn listens(&self) -> Ipv4Addr {
+        if self.network.is_some() { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST }
+    }
+
+    /// Where it is reached.
     pub(super) fn bind(&self) -> Ipv4Addr {
         self.network.as_ref().map_or(Ipv4Addr::LOCALHOST, |network| network.address)
     }
