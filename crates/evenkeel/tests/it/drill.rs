@@ -258,6 +258,49 @@ fn a_kill_with_semi_synchronous_replicas_loses_nothing() {
     assert_eq!(found["extra_acknowledged"], 0, "{found}");
 }
 
+/// Whoever knows one address only is led to the new primary; the guard by SIGHUP.
+#[test]
+fn clients_of_an_address_of_haproxy_and_of_the_guard_are_led_to_the_new_primary() {
+    for (reach, fault) in [("guard", "kill"), ("guard", "freeze"), ("haproxy", "freeze"), ("address", "kill")]
+    {
+        if reach == "haproxy" && !evenkeel_os::tools::is_there("haproxy")
+            || reach == "address" && !crate::mounted::can_mount()
+        {
+            crate::left_out::left_out(format!("failover by {reach} needs haproxy, or root"));
+            continue;
+        }
+        let found = failover(&["--reach", reach, "--fault", fault], 0);
+        assert!(found["account"]["acknowledged"].as_u64() > Some(300), "{found}");
+        assert!(found["timeline"]["first_success_s"].is_number(), "{found}");
+    }
+}
+
+/// By hand, as a user's own tool would.
+#[test]
+fn a_failover_of_others_is_watched_on_servers_that_are_confirmed_by_name() {
+    let scene = Scene::new();
+    let url = format!("mysql://app@{}/shop", scene.server.address());
+    let words = ["--quiet", "drill", "failover", "--servers", &url, "--json"];
+    let before = scene.server.sql("SHOW TABLES FROM shop");
+    let said = refused(scene.home(), &words);
+    let host = scene.server.sql("SELECT @@hostname");
+    assert!(said.contains(&format!("--staging {host}")), "{said}");
+    assert!(refused(scene.home(), &[&words[..], &["--staging", "other"]].concat()).contains("is on"));
+    assert_eq!(scene.server.sql("SHOW TABLES FROM shop"), before, "it was not written to");
+    let watch = piped(scene.home(), &[&words[..], &["--staging", &host]].concat());
+    let is_written = || scene.server.sql("SHOW TABLES FROM shop").contains("evenkeel_ledger");
+    crate::cli::eventually("writes", is_written);
+    std::thread::sleep(Duration::from_secs(1));
+    let pid = scene.server.sandbox.pid();
+    evenkeel_os::process::signal(pid, 19);
+    std::thread::sleep(Duration::from_secs(3));
+    evenkeel_os::process::signal(pid, 18);
+    let found = json(&ended(&watch.wait_with_output().expect("it ends"), 0).0);
+    let outage = found[0]["account"]["outage_s"].as_f64().expect("a number");
+    assert!(outage > 2.5, "{found}");
+    assert_eq!(found[0]["account"]["errors"]["0"], 8, "{found}");
+}
+
 #[test]
 fn what_a_lagging_replica_has_not_received_is_counted_as_lost_and_found_on_the_old_primary() {
     let found = failover(&["--fault", "lag"], 1);
@@ -282,6 +325,10 @@ fn a_promotion_that_does_not_drain_relay_logs_loses_what_ours_keeps() {
 fn an_account_that_bypasses_read_only_is_named_with_other_risks() {
     let scene = Scene::new();
     scene.server.sql("CREATE TABLE shop.aria (a INT PRIMARY KEY) ENGINE=Aria; SET GLOBAL sync_binlog = 0");
+    scene.server.sql("CREATE TABLE shop.large (a LONGBLOB)");
+    scene
+        .server
+        .sql("INSERT INTO shop.large VALUES (REPEAT('x', 3000000)); SET GLOBAL max_allowed_packet = 3145728");
     let url = format!("mysql://app@{}", scene.server.address());
     let said = ends(scene.home(), &["drill", "check", &url], 1);
     for line in [
@@ -290,6 +337,7 @@ fn an_account_that_bypasses_read_only_is_named_with_other_risks() {
         "fix: ALTER TABLE `shop`.`aria` ENGINE = InnoDB",
         "fix: SET GLOBAL sync_binlog = 1",
         "the binary logs are in the data directory",
+        "max_allowed_packet = 3145728: mariadb-binlog | mariadb cannot apply it",
     ] {
         assert!(said.contains(line), "{line} is not in {said}");
     }
@@ -363,6 +411,12 @@ fn a_killed_drill_leaves_nothing_that_clean_does_not_remove() {
         (&["drill", "recover", "--size", "4M"], 9_000),
         (&["drill", "failover"], 3_000),
         (&["drill", "failover"], 6_500),
+        (&["drill", "failover", "--reach", "guard"], 5_000),
+        (&["drill", "failover", "--reach", "haproxy"], 5_000),
+        (&["drill", "failover", "--reach", "address"], 5_000),
+        (&["drill", "failover", "--fault", "cut"], 5_000),
+        (&["drill", "failover", "--fault", "full"], 5_000),
+        (&["drill", "recover", "--method", "snapshot", "--size", "4M"], 6_000),
     ] {
         let child = piped(home.path(), words);
         std::thread::sleep(Duration::from_millis(milliseconds));

@@ -2,7 +2,7 @@
 
 use super::rows::OWN;
 use crate::HaulError;
-use evenkeel_site::server::{Control, Flavor, has_privilege, quoted};
+use evenkeel_site::server::{Cell, Control, Flavor, has_privilege, quoted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -29,6 +29,7 @@ pub fn check(control: &mut Control, backup_every_s: u64) -> Result<Vec<Risk>, Ha
     let mut found = variables.of_logs(backup_every_s);
     found.extend(of_sight(control)?);
     found.extend(variables.of_semi_sync());
+    found.extend(variables.of_packets(control)?);
     found.extend(of_tables(control)?);
     found.extend(of_accounts(control)?);
     Ok(found)
@@ -112,6 +113,34 @@ impl Variables {
 }
 
 /// The first column of an answer; the first of them, and how many there are.
+/// Events of the newest log that are looked at.
+const EVENTS: usize = 100_000;
+
+impl Variables {
+    /// Events that `mariadb-binlog | mariadb` cannot apply: in base64 they are longer than a packet may be.
+    fn of_packets(&self, control: &mut Control) -> Result<Option<Risk>, HaulError> {
+        // An account without the right to see logs learns nothing of them.
+        let Ok(logs) = control.query("SHOW BINARY LOGS") else { return Ok(None) };
+        let Some(Some(log)) = logs.rows.last().and_then(|row| row.first()) else { return Ok(None) };
+        let mut largest = 0;
+        let number = |cell: &Cell| std::str::from_utf8(cell.as_deref()?).ok()?.parse::<u64>().ok();
+        control.for_each_row(&format!("SHOW BINLOG EVENTS IN '{log}' LIMIT {EVENTS}"), &mut |row| {
+            let size = number(&row[4]).zip(number(&row[1])).map(|(end, at)| end.saturating_sub(at));
+            largest = largest.max(size.unwrap_or_default());
+            Ok(())
+        })?;
+        let needed = largest as f64 * 4.0 / 3.0;
+        let packet = self.number("max_allowed_packet").filter(|packet| needed > *packet);
+        Ok(packet.map(|packet| {
+            let what = format!(
+                "{log} has an event of {largest} bytes, and max_allowed_packet = {packet}: mariadb-binlog | mariadb cannot apply it"
+            );
+            let enough = (needed as u64).next_multiple_of(1 << 20);
+            risk(what, format!("SET GLOBAL max_allowed_packet = {enough}, and --max-allowed-packet for the client"))
+        }))
+    }
+}
+
 fn names(control: &mut Control, sql: &str) -> Result<(Vec<Vec<String>>, usize), HaulError> {
     let rows = control.query(sql)?.rows;
     let count = rows.len();

@@ -6,11 +6,12 @@ use super::method::Taken;
 use super::range::Until;
 use super::restored::{Restore, Servers, Steps, Tell, Timed, Work};
 use super::rows::{damaged, tables};
+use crate::ledger::{Account, Ledger, TABLE, audit};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
 use evenkeel_site::sandbox::{self, Lifetime, SandboxSpec};
-use evenkeel_site::server::Control;
+use evenkeel_site::server::{Control, quoted};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,8 @@ pub struct OwnBackup<'a> {
     /// Folder of the binary logs since then.
     pub logs: Option<&'a Path>,
     pub until: Until,
+    /// Of writes to the server that was backed up, whose table has to hold them.
+    pub ledger: Option<Ledger>,
     /// Name of the sandbox that stays.
     pub keep: Option<String>,
     pub stop: &'a Stop,
@@ -48,6 +51,13 @@ pub struct Found {
     pub tables: usize,
     /// Tables that CHECK TABLE calls damaged.
     pub damaged: Vec<String>,
+    pub account: Option<Account>,
+}
+
+impl Found {
+    pub fn is_right(&self) -> bool {
+        self.damaged.is_empty() && self.account.as_ref().is_none_or(Account::is_right)
+    }
 }
 
 impl OwnBackup<'_> {
@@ -99,6 +109,7 @@ impl OwnBackup<'_> {
         let recovery_s = steps.clock.now().as_secs_f64();
         tell("checking its tables");
         let mut control = Control::connect_until(&restored.target(), self.stop)?;
+        let account = self.ledger.as_ref().map(|ledger| audit_somewhere(&mut control, ledger)).transpose()?;
         let last = range.as_ref().and_then(|range| range.last);
         let found = Found {
             server: control.version().to_string(),
@@ -110,6 +121,7 @@ impl OwnBackup<'_> {
             last_at: last.map(|group| group.at),
             tables: tables(&mut control)?.len(),
             damaged: damaged(&restored.target(), self.stop)?,
+            account,
         };
         drop(restored);
         Ok(found)
@@ -127,4 +139,18 @@ impl OwnBackup<'_> {
             false => Err(refused("a dump has no incrementals", "leave --incremental out").into()),
         }
     }
+}
+
+/// In whatever database the table of the ledger is.
+fn audit_somewhere(control: &mut Control, ledger: &Ledger) -> Result<Account, HaulError> {
+    let sql = format!(
+        "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = '{TABLE}' AND TABLE_COMMENT = 'evenkeel ledger {}'",
+        ledger.id
+    );
+    let database = control.query_value(&sql)?;
+    let database = database.ok_or_else(|| {
+        refused("the backup has no table of this ledger", "take the backup after evenkeel drill write began")
+    })?;
+    control.exec(&format!("USE {}", quoted(&database)))?;
+    audit(control, ledger)
 }

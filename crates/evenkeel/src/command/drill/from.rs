@@ -1,5 +1,6 @@
 //! `evenkeel drill recover --from`.
 
+use super::audit;
 use super::recover::{Args, Objectives, lines};
 use crate::command::{Session, mode};
 use crate::failure::{FINDING, WithHint};
@@ -8,6 +9,7 @@ use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::drill::binlog::Position;
 use evenkeel_haul::drill::{Found, OwnBackup, Until};
+use evenkeel_haul::ledger::Ledger;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,6 +22,7 @@ pub fn run(session: &Session, args: &Args, backup: &Path) -> Result<ExitCode> {
         incrementals: &args.incremental,
         logs: args.logs.as_deref(),
         until: args.until.as_deref().map_or(Ok(Until::End), until)?,
+        ledger: args.ledger.as_deref().map(Ledger::read).transpose()?,
         keep: args.keep.clone(),
         stop: &session.stop,
     };
@@ -27,7 +30,7 @@ pub fn run(session: &Session, args: &Args, backup: &Path) -> Result<ExitCode> {
     let found = drill.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?;
     drop(view);
     let missed = Objectives::of(args)?.late(found.recovery_s, &found.steps);
-    let is_right = found.damaged.is_empty();
+    let is_right = found.is_right();
     let mut value = serde_json::to_value(&found)?;
     value["missed"] = serde_json::json!(missed);
     value["is_right"] = serde_json::json!(is_right);
@@ -81,6 +84,7 @@ fn text(found: &Found, args: &Args, missed: &[String]) -> String {
             format::bytes(found.cut)
         );
     }
+    text += &found.account.as_ref().map(audit::text).unwrap_or_default();
     let wrong = found.damaged.iter().chain(missed);
     wrong.for_each(|line| text += &format!("WRONG: {line}\n"));
     if found.damaged.is_empty() {

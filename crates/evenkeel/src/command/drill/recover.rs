@@ -76,6 +76,9 @@ pub struct Args {
     /// Where to stop: a GTID (with it), LOG:OFFSET or a time of this machine (before it) [default: the end of the logs]
     #[arg(long, value_name = "PLACE", requires = "logs")]
     pub until: Option<String>,
+    /// Also look for each write that `evenkeel drill write` had acknowledged
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub ledger: Option<PathBuf>,
     /// Keep the restored server as a sandbox of this name
     #[arg(long, value_name = "NAME", requires = "from")]
     pub keep: Option<String>,

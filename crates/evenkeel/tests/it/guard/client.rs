@@ -119,24 +119,6 @@ impl Client {
         found
     }
 
-    /// Sends one command and reads what is answered before the connection ends, if it does.
-    pub fn tries(&mut self, payload: &[u8]) -> Vec<Reply> {
-        let (bytes, mut found) = (packets(0, payload), Vec::new());
-        if self.stream.write_all(&bytes).is_err() {
-            return found;
-        }
-        self.replies.expect(CommandKind::of(payload[0]));
-        let mut buffer = vec![0; 1 << 16];
-        while self.replies.pending() > 0 {
-            let Ok(count @ 1..) = read(&mut self.stream, &mut buffer) else { break };
-            let mut rest = &buffer[..count];
-            while let Some(reply) = self.replies.next(&mut rest).expect("a reply that a server may send") {
-                found.push(reply);
-            }
-        }
-        found
-    }
-
     pub fn local_port(&self) -> u16 {
         self.stream.local_addr().expect("an address").port()
     }

@@ -6,14 +6,13 @@ use super::server::{Proxy, Server, eventually, failure, signal, tcp, unix};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::Options;
 use evenkeel_guard::proxy::{Guard, Plan};
+use evenkeel_haul::ledger::{self, Ledger, Writing};
+use evenkeel_os::Stop;
+use evenkeel_site::server::{Control, Target};
 use evenkeel_wire::relay::Reply;
-use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// One permit; neither the liveness rule nor a transaction that makes room hides that it was lost.
@@ -253,71 +252,29 @@ fn a_client_killed_in_any_state_leaves_nothing_in_flight_and_nothing_aside() {
     });
 }
 
-const WRITERS: u64 = 4;
-
-/// Writes rows until its connection ends: those that were acknowledged.
-pub fn write_rows(
-    mut client: Client,
-    ids: impl Iterator<Item = u64> + Send + 'static,
-    insert: fn(u64) -> String,
-    total: Arc<AtomicUsize>,
-) -> JoinHandle<BTreeSet<u64>> {
-    std::thread::spawn(move || {
-        let mut acknowledged = BTreeSet::new();
-        for (row, id) in ids.enumerate() {
-            let insert = insert(id);
-            let sql = if row % 2 == 0 { insert } else { format!("BEGIN; {insert}; COMMIT") };
-            match client.tries(&[b"\x03", sql.as_bytes()].concat()).last() {
-                Some(Reply::Result { more: false, .. }) => acknowledged.insert(id),
-                _ => return acknowledged,
-            };
-            total.fetch_add(1, Ordering::Relaxed);
-        }
-        acknowledged
-    })
-}
-
-fn rows_of(server: &Server) -> BTreeSet<u64> {
-    server.sql("SELECT id FROM shop.ledger").lines().map(|id| id.parse().expect("a number")).collect()
-}
-
 #[test]
 fn rows_that_were_acknowledged_are_there_after_the_server_or_the_guard_was_killed() {
     let mut server = Server::up(&[("innodb_flush_log_at_trx_commit", "1")]);
-    server.sql("CREATE TABLE shop.ledger (id BIGINT PRIMARY KEY)");
     for kills_server in [true, false] {
-        server.sql("DELETE FROM shop.ledger");
         let proxy = Proxy::start(&server, |plan| plan.limit = 2);
-        let total = Arc::new(AtomicUsize::new(0));
-        // All log in before the first writes: nobody is still at the door when the server dies.
-        let clients: Vec<_> = (0..WRITERS).map(|_| Client::connect(&proxy.address, MODERN)).collect();
-        let writes = |(writer, client): (u64, Client)| {
-            let ids = (writer..).step_by(WRITERS as usize);
-            write_rows(client, ids, |id| format!("INSERT INTO ledger VALUES ({id})"), total.clone())
-        };
-        let writers: Vec<_> = (0..).zip(clients).map(writes).collect();
-        eventually("two hundred rows", || total.load(Ordering::Relaxed) >= 200);
+        let file = server.file(if kills_server { "server.ledger" } else { "guard.ledger" });
+        let target = |address: &str| Target::parse(&format!("mysql://app@{address}/shop")).expect("a URL");
+        let plan =
+            ledger::Plan { targets: vec![target(&proxy.address)], rate: 2_000.0, ..Default::default() };
+        let writing = Writing::start(&plan, &file, &Stop::default()).expect("writers");
+        eventually("two hundred rows", || writing.written().acknowledged >= 200);
         if kills_server {
             signal("-KILL", server.sandbox.pid());
         } else {
             // Every connection is cut in the middle of what it does.
             drop(proxy.guard);
         }
-        let acknowledged: BTreeSet<u64> =
-            writers.into_iter().flat_map(|writer| writer.join().expect("a writer ends")).collect();
+        writing.end().expect("a ledger");
         if kills_server {
             server.sandbox.restart(&Default::default(), &Default::default(), &mut |_| {}).expect("a server");
         }
-        let rows = rows_of(&server);
-        assert!(acknowledged.len() >= 200);
-        let lost: Vec<_> = acknowledged.difference(&rows).collect();
-        assert!(lost.is_empty(), "{lost:?} were acknowledged and are lost");
-        // Of each writer one row may have been written whose acknowledgement got lost.
-        assert!(
-            rows.len() - acknowledged.len() <= WRITERS as usize,
-            "{} and {}",
-            rows.len(),
-            acknowledged.len()
-        );
+        let mut control = Control::connect(&target(&server.address())).expect("a server");
+        let account = ledger::audit(&mut control, &Ledger::read(&file).expect("a ledger")).expect("a table");
+        assert!(account.is_right() && account.acknowledged >= 200, "{account:?}");
     }
 }
