@@ -206,6 +206,7 @@ impl Harness {
             long_from,
             stats: &self.stats,
             server: 0,
+            led: 0,
             now: self.now,
             notices: &mut notices,
             actions: &mut actions,

@@ -280,11 +280,12 @@ fn clients_of_an_address_of_haproxy_and_of_the_guard_are_led_to_the_new_primary(
 fn a_failover_of_others_is_watched_on_servers_that_are_confirmed_by_name() {
     let scene = Scene::new();
     let url = format!("mysql://app@{}/shop", scene.server.address());
-    let words = ["--quiet", "drill", "failover", "--servers", &url, "--json"];
+    let ledger = text(&scene.server.file("ledger"));
+    let words = ["--quiet", "drill", "failover", "--servers", &url, "--ledger", &ledger, "--json"];
     let before = scene.server.sql("SHOW TABLES FROM shop");
     let said = refused(scene.home(), &words);
     let host = scene.server.sql("SELECT @@hostname");
-    assert!(said.contains(&format!("--staging {host}")), "{said}");
+    assert!(said.contains(&format!("is on {host}, and")) && said.contains("--staging NAME"), "{said}");
     assert!(refused(scene.home(), &[&words[..], &["--staging", "other"]].concat()).contains("is on"));
     assert_eq!(scene.server.sql("SHOW TABLES FROM shop"), before, "it was not written to");
     let watch = piped(scene.home(), &[&words[..], &["--staging", &host]].concat());

@@ -28,6 +28,8 @@ pub enum Flow {
 pub struct Attempt {
     /// The addresses, as they were when it began.
     pub endpoints: Arc<Vec<Endpoint>>,
+    /// The first server by the gate's count that these lead to.
+    pub led: u32,
     /// Addresses that were tried, the present one included.
     pub tried: usize,
     /// When the present one was.

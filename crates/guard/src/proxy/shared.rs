@@ -35,6 +35,8 @@ pub struct Shared {
     /// The server that logins reach, by its address and by the gate's count, and when it was heard last.
     present: Mutex<Option<Arc<str>>>,
     server: AtomicU32,
+    /// Sessions at servers below this number are at one that the operator has left.
+    led: AtomicU32,
     heard: AtomicU64,
     gate: Mutex<Keeper>,
     mailboxes: Vec<Mailbox>,
@@ -68,6 +70,7 @@ impl Shared {
             clients_max,
             present: Mutex::new(None),
             server: AtomicU32::new(gate.server()),
+            led: AtomicU32::new(0),
             heard: AtomicU64::new(0),
             backend: Backend::new(address, backend),
             tls,
@@ -103,6 +106,10 @@ impl Shared {
         self.server.load(Ordering::Relaxed)
     }
 
+    pub fn led(&self) -> u32 {
+        self.led.load(Ordering::Relaxed)
+    }
+
     pub fn last_heard(&self) -> Nanos {
         Nanos(self.heard.load(Ordering::Relaxed))
     }
@@ -124,6 +131,10 @@ impl Shared {
             return self.server();
         };
         let mut present = lock(&self.present);
+        let led = self.led();
+        if attempt.led != led {
+            return led.wrapping_sub(1);
+        }
         if let Some(label) = present.as_ref().filter(|label| *label != here) {
             let at = endpoints.iter().position(|endpoint| endpoint.label == *label);
             let untried = at.is_some_and(|at| at >= attempt.tried);
@@ -141,15 +152,17 @@ impl Shared {
         self.server()
     }
 
-    /// Sessions that begin from now on go to another server, whose gate is empty.
+    /// Sessions that begin from now on go to another server, whose gate is empty. The old one may answer on: its sessions do not count.
     pub fn lead_to(&self, address: Address, endpoints: Vec<Endpoint>) {
         let now = self.clock.now();
         let mut present = lock(&self.present);
-        self.backend.lead_to(address, endpoints);
         *present = None;
         self.stats.failovers.add();
         let number = self.with_gate(None, &mut Vec::new(), |gate| gate.new_server(now));
         self.server.store(number, Ordering::Relaxed);
+        self.led.store(number, Ordering::Relaxed);
+        *self.backend.0.write().unwrap_or_else(PoisonError::into_inner) =
+            Way { address, endpoints: Arc::new(endpoints), led: number };
     }
 
     pub fn mailbox(&self, thread: usize) -> &Mailbox {
@@ -257,26 +270,35 @@ impl Door for ThreadDoor {
 }
 
 /// The server's address and what it is resolved to; both change while the guard runs.
-pub struct Backend(RwLock<(Address, Arc<Vec<Endpoint>>)>);
+pub struct Backend(RwLock<Way>);
+
+struct Way {
+    address: Address,
+    endpoints: Arc<Vec<Endpoint>>,
+    /// The first server by the gate's count that this way leads to.
+    led: u32,
+}
 
 impl Backend {
     /// With what was found at the start.
     fn new(address: Address, endpoints: Vec<Endpoint>) -> Self {
-        Self(RwLock::new((address, Arc::new(endpoints))))
+        Self(RwLock::new(Way { address, endpoints: Arc::new(endpoints), led: 0 }))
     }
 
     // Nobody panics while he holds it: it is only read and replaced.
     pub fn address(&self) -> Address {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).0.clone()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).address.clone()
     }
 
-    pub fn endpoints(&self) -> Arc<Vec<Endpoint>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+    /// For a session that begins.
+    pub fn attempt(&self) -> Attempt {
+        let way = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Attempt { endpoints: Arc::clone(&way.endpoints), led: way.led, ..Attempt::default() }
     }
 
     /// A socket for the first of them, connected to nobody yet.
     pub fn socket(&self) -> std::io::Result<Socket> {
-        match self.endpoints().first() {
+        match self.attempt().endpoints.first() {
             Some(endpoint) => Socket::unconnected(endpoint),
             None => Err(std::io::ErrorKind::AddrNotAvailable.into()),
         }
@@ -285,13 +307,9 @@ impl Backend {
     /// What the address is resolved to now, unless another one has taken its place.
     pub fn replace(&self, address: &Address, endpoints: Vec<Endpoint>) {
         let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if held.0 == *address {
-            held.1 = Arc::new(endpoints);
+        if held.address == *address {
+            held.endpoints = Arc::new(endpoints);
         }
-    }
-
-    fn lead_to(&self, address: Address, endpoints: Vec<Endpoint>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = (address, Arc::new(endpoints));
     }
 }
 
@@ -338,12 +356,18 @@ mod tests {
         assert_eq!(shared.arrived(&reached(&[1], 1)), 0);
         shared.heard(Some(0), shared.clock.now());
         let new = Address::Tcp { host: "127.0.0.1".into(), port: 2 };
+        let (begun, label) = (reached(&[1], 1), endpoints(&[2])[0].label.clone());
         shared.lead_to(new, endpoints(&[2]));
-        assert_eq!(shared.backend.endpoints()[0].label, endpoints(&[2])[0].label);
-        assert_eq!((shared.server(), shared.arrived(&reached(&[2], 1))), (1, 1));
+        assert_eq!(shared.arrived(&begun), 0, "it began before, and is at the old one");
+        let next = Attempt { tried: 1, ..shared.backend.attempt() };
+        assert_eq!(
+            (next.endpoints[0].label.clone(), shared.arrived(&next), shared.server()),
+            (label.clone(), 1, 1)
+        );
         // What the old name was being resolved to meanwhile is not taken.
         shared.backend.replace(&Address::Tcp { host: "127.0.0.1".into(), port: 1 }, endpoints(&[1]));
-        assert_eq!(shared.backend.endpoints()[0].label, endpoints(&[2])[0].label);
+        assert_eq!(shared.backend.attempt().endpoints[0].label, label);
+        assert_eq!(shared.stats.failovers.get(), 1);
     }
 
     #[test]

@@ -168,6 +168,7 @@ impl Worker {
             long_from: self.long_from,
             stats: &self.shared.stats,
             server: self.shared.server(),
+            led: self.shared.led(),
             now,
             notices: &mut self.notices,
             actions: &mut self.actions,

@@ -65,24 +65,16 @@ impl Backups {
     /// Makes one data directory of all, which is at the position that it returns. The full backup is prepared, and no base any more.
     /// Errors: a file is not as it was written, or what the program says.
     pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
-        let (full, rest) =
-            self.taken.split_first().ok_or_else(|| refused("there is no backup", "take one"))?;
         for each in self.taken.iter().filter(|each| each.join(Manifest::NAME).exists()) {
             Manifest::read(each)?.verify(each)?;
         }
         let last = self.taken.last().and_then(|last| position(last));
-        let target = format!("--target-dir={}", full.display());
-        let prepare = |more: Option<String>, name: &str| {
-            let arguments =
-                ["--no-defaults", "--prepare", &target].map(str::to_owned).into_iter().chain(more);
-            run(PROGRAM, PROGRAM, &arguments.collect::<Vec<_>>(), &self.log(name), stop)
-        };
-        prepare(None, "prepare-0")?;
-        for (index, each) in rest.iter().enumerate() {
-            prepare(
-                Some(format!("--incremental-dir={}", each.display())),
-                &format!("prepare-{}", index + 1),
-            )?;
+        let target = format!("--target-dir={}", self.taken[0].display());
+        for (index, each) in self.taken.iter().enumerate() {
+            let more = (index > 0).then(|| format!("--incremental-dir={}", each.display()));
+            let words = ["--no-defaults", "--prepare", &target].map(str::to_owned).into_iter().chain(more);
+            let log = self.log(&format!("prepare-{index}"));
+            run(PROGRAM, PROGRAM, &words.collect::<Vec<_>>(), &log, stop)?;
         }
         let datadir = format!("--datadir={}", data.display());
         // A copy of ours is not needed any more.

@@ -2,7 +2,7 @@
 
 use super::rows::OWN;
 use crate::HaulError;
-use evenkeel_site::server::{Cell, Control, Flavor, has_privilege, quoted};
+use evenkeel_site::server::{Cell, Control, Flavor, TargetError, has_privilege, quoted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub fn check(control: &mut Control, backup_every_s: u64) -> Result<Vec<Risk>, Ha
     let mut found = variables.of_logs(backup_every_s);
     found.extend(of_sight(control)?);
     found.extend(variables.of_semi_sync());
-    found.extend(variables.of_packets(control)?);
+    found.extend(of_packets(control, &variables)?);
     found.extend(of_tables(control)?);
     found.extend(of_accounts(control)?);
     Ok(found)
@@ -56,22 +56,15 @@ impl Variables {
             return vec![risk(what, "log_bin = /another/volume/bin (option file, restart)")];
         }
         let mut found = Vec::new();
-        for (name, loses) in [
-            ("sync_binlog", "commits that a replica or a recovery needs"),
-            ("innodb_flush_log_at_trx_commit", "the last second of commits"),
+        for (name, safe, leads_to) in [
+            ("sync_binlog", "1", "a power cut loses commits that a replica or a recovery needs"),
+            ("innodb_flush_log_at_trx_commit", "1", "a power cut loses the last second of commits"),
+            ("gtid_strict_mode", "ON", "a replica that was written to goes on replicating"),
         ] {
-            if let Some(value) = self.get(name).filter(|value| *value != "1") {
-                let what = format!("{name} = {value}: a power cut loses {loses}");
-                found.push(risk(what, format!("SET GLOBAL {name} = 1")));
+            if let Some(value) = self.get(name).filter(|value| !value.eq_ignore_ascii_case(safe)) {
+                let what = format!("{name} = {value}: {leads_to}");
+                found.push(risk(what, format!("SET GLOBAL {name} = {safe}")));
             }
-        }
-        if self.is("binlog_format", "STATEMENT") {
-            let what = "binlog_format = STATEMENT: a replica may compute other rows";
-            found.push(risk(what, "SET GLOBAL binlog_format = ROW"));
-        }
-        if self.is("gtid_strict_mode", "OFF") {
-            let what = "gtid_strict_mode = OFF: a replica that was written to goes on replicating";
-            found.push(risk(what, "SET GLOBAL gtid_strict_mode = ON"));
         }
         found.extend(self.of_volume());
         found.extend(self.of_expiry(backup_every_s));
@@ -112,84 +105,97 @@ impl Variables {
     }
 }
 
-/// The first column of an answer; the first of them, and how many there are.
-/// Events of the newest log that are looked at.
+/// Newest events of the logs that are looked at.
 const EVENTS: usize = 100_000;
 
-impl Variables {
-    /// Events that `mariadb-binlog | mariadb` cannot apply: in base64 they are longer than a packet may be.
-    fn of_packets(&self, control: &mut Control) -> Result<Option<Risk>, HaulError> {
-        // An account without the right to see logs learns nothing of them.
-        let Ok(logs) = control.query("SHOW BINARY LOGS") else { return Ok(None) };
-        let Some(Some(log)) = logs.rows.last().and_then(|row| row.first()) else { return Ok(None) };
-        let mut largest = 0;
-        let number = |cell: &Cell| std::str::from_utf8(cell.as_deref()?).ok()?.parse::<u64>().ok();
-        control.for_each_row(&format!("SHOW BINLOG EVENTS IN '{log}' LIMIT {EVENTS}"), &mut |row| {
-            let size = number(&row[4]).zip(number(&row[1])).map(|(end, at)| end.saturating_sub(at));
-            largest = largest.max(size.unwrap_or_default());
-            Ok(())
-        })?;
-        let needed = largest as f64 * 4.0 / 3.0;
-        let packet = self.number("max_allowed_packet").filter(|packet| needed > *packet);
-        Ok(packet.map(|packet| {
-            let what = format!(
-                "{log} has an event of {largest} bytes, and max_allowed_packet = {packet}: mariadb-binlog | mariadb cannot apply it"
-            );
-            let enough = (needed as u64).next_multiple_of(1 << 20);
-            risk(what, format!("SET GLOBAL max_allowed_packet = {enough}, and --max-allowed-packet for the client"))
-        }))
-    }
+/// Events that `mariadb-binlog | mariadb` cannot apply: in base64 they are longer than a packet may be.
+fn of_packets(control: &mut Control, variables: &Variables) -> Result<Option<Risk>, HaulError> {
+    let Some(packet) = variables.number("max_allowed_packet") else { return Ok(None) };
+    let Ok(largest) = largest_event(control) else {
+        let what = "this account may not read the binary logs: their largest event is not known";
+        let right = match control.version().flavor {
+            Flavor::MariaDb => "BINLOG MONITOR",
+            Flavor::MySql => "REPLICATION CLIENT, REPLICATION SLAVE",
+        };
+        return Ok(Some(risk(what, format!("GRANT {right} ON *.* to it, or check as an administrator"))));
+    };
+    let needed = largest as f64 * 4.0 / 3.0;
+    Ok((needed > packet).then(|| {
+        let what = format!(
+            "an event of {largest} bytes, and max_allowed_packet = {packet}: mariadb-binlog | mariadb cannot apply it"
+        );
+        let enough = (needed as u64).next_multiple_of(1 << 20);
+        risk(what, format!("SET GLOBAL max_allowed_packet = {enough}, and --max-allowed-packet for the client"))
+    }))
 }
 
-fn names(control: &mut Control, sql: &str) -> Result<(Vec<Vec<String>>, usize), HaulError> {
-    let rows = control.query(sql)?.rows;
-    let count = rows.len();
-    let words = |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect();
-    Ok((rows.into_iter().take(NAMED).map(words).collect(), count))
+/// In bytes, among the newest.
+fn largest_event(control: &mut Control) -> Result<u64, TargetError> {
+    let (mut largest, mut left) = (0, EVENTS);
+    let number = |cell: &Cell| std::str::from_utf8(cell.as_deref()?).ok()?.parse::<u64>().ok();
+    for log in control.query("SHOW BINARY LOGS")?.rows.iter().rev().filter_map(|row| row.first()?.as_deref())
+    {
+        if left > 0 {
+            let sql = format!("SHOW BINLOG EVENTS IN '{log}' LIMIT {left}");
+            left -= control.for_each_row(&sql, &mut |row| {
+                let size = number(&row[4]).zip(number(&row[1])).map(|(end, at)| end.saturating_sub(at));
+                largest = largest.max(size.unwrap_or_default());
+                Ok(())
+            })? as usize;
+        }
+    }
+    Ok(largest)
 }
 
 /// What the account cannot see is not there for it.
 fn of_sight(control: &mut Control) -> Result<Option<Risk>, HaulError> {
     let sees = has_privilege(control, "SELECT", "mysql")?;
-    let what =
-        "this account does not see all tables and accounts: nothing is known of those that it does not see";
+    let what = "this account cannot see all tables and accounts: some risks may be missed";
     Ok((!sees).then(|| risk(what, "GRANT SELECT ON *.* to it, or check as an administrator")))
 }
 
+/// A risk for each of the first rows of an answer, and one for the rest.
+fn listed(
+    control: &mut Control,
+    (sql, kind): (&str, &str),
+    each: impl Fn(&[String]) -> Risk,
+) -> Result<Vec<Risk>, HaulError> {
+    let rows = control.query(sql)?.rows;
+    let more = rows.len().saturating_sub(NAMED);
+    let words = |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
+    let mut found: Vec<Risk> = rows.into_iter().take(NAMED).map(|row| each(&words(row))).collect();
+    if more > 0 {
+        found.push(risk(format!("{more} more {kind}"), "repeat it for each"));
+    }
+    Ok(found)
+}
+
 fn of_tables(control: &mut Control) -> Result<Vec<Risk>, HaulError> {
-    let mut found = Vec::new();
-    let (keyless, count) = names(
-        control,
-        &format!(
-            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES t WHERE TABLE_TYPE = 'BASE TABLE' \
-             AND TABLE_SCHEMA NOT IN {OWN} AND NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS s WHERE \
-             s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME AND s.INDEX_NAME = 'PRIMARY') ORDER BY 1, 2"
-        ),
-    )?;
-    found.extend(keyless.iter().map(|row| {
+    let tables =
+        format!("information_schema.TABLES t WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN {OWN}");
+    let keyless = format!(
+        "SELECT TABLE_SCHEMA, TABLE_NAME FROM {tables} AND NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS s WHERE \
+         s.TABLE_SCHEMA = t.TABLE_SCHEMA AND s.TABLE_NAME = t.TABLE_NAME AND s.INDEX_NAME = 'PRIMARY') ORDER BY 1, 2"
+    );
+    let mut found = listed(control, (&keyless, "tables without a primary key"), |row| {
         let what = format!(
             "{}.{} has no primary key: a row applied twice stays twice, and replicas are slow",
             row[0], row[1]
         );
         let name = format!("{}.{}", quoted(&row[0]), quoted(&row[1]));
         risk(what, format!("ALTER TABLE {name} ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY KEY"))
-    }));
-    found.extend(more(count, "tables without a primary key"));
-    let (unsafe_tables, count) = names(
-        control,
-        &format!(
-            "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' \
-             AND TABLE_SCHEMA NOT IN {OWN} AND ENGINE IN ('MyISAM', 'Aria', 'MEMORY', 'CSV', 'ARCHIVE', 'MRG_MyISAM') ORDER BY 1, 2"
-        ),
-    )?;
-    found.extend(unsafe_tables.iter().map(|row| {
+    })?;
+    let others = format!(
+        "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM {tables} \
+         AND ENGINE IN ('MyISAM', 'Aria', 'MEMORY', 'CSV', 'ARCHIVE', 'MRG_MyISAM') ORDER BY 1, 2"
+    );
+    found.extend(listed(control, (&others, "tables without transactions"), |row| {
         let what = format!(
-            "{}.{} is {}: a kill loses or damages rows, and no dump of one instant has it",
+            "{}.{} is {}: a crash can lose or damage rows, and --single-transaction does not dump it consistently",
             row[0], row[1], row[2]
         );
         risk(what, format!("ALTER TABLE {}.{} ENGINE = InnoDB", quoted(&row[0]), quoted(&row[1])))
-    }));
-    found.extend(more(count, "tables without transactions"));
+    })?);
     Ok(found)
 }
 
@@ -205,20 +211,10 @@ fn of_accounts(control: &mut Control) -> Result<Vec<Risk>, HaulError> {
          'CONNECTION_ADMIN') AND GRANTEE NOT LIKE '''root''@%' AND GRANTEE NOT LIKE '''mariadb.sys''@%' \
          AND GRANTEE NOT LIKE '''mysql.%' GROUP BY GRANTEE ORDER BY 1"
     );
-    let (accounts, count) = names(control, &sql)?;
-    let mut found: Vec<Risk> = accounts
-        .iter()
-        .map(|row| {
-            let what = format!("{} may write to a replica that is read_only ({})", row[0], row[1]);
-            risk(what, format!("REVOKE {} ON *.* FROM {}", row[1], row[0]))
-        })
-        .collect();
-    found.extend(more(count, "accounts that bypass read_only"));
-    Ok(found)
-}
-
-fn more(count: usize, what: &str) -> Option<Risk> {
-    (count > NAMED).then(|| risk(format!("{} more {what}", count - NAMED), "repeat it for each"))
+    listed(control, (&sql, "accounts that bypass read_only"), |row| {
+        let what = format!("{} may write to a replica that is read_only ({})", row[0], row[1]);
+        risk(what, format!("REVOKE {} ON *.* FROM {}", row[1], row[0]))
+    })
 }
 
 #[cfg(test)]
@@ -251,7 +247,6 @@ mod tests {
         for (name, value, fix) in [
             ("sync_binlog", "0", "SET GLOBAL sync_binlog = 1"),
             ("innodb_flush_log_at_trx_commit", "2", "SET GLOBAL innodb_flush_log_at_trx_commit = 1"),
-            ("binlog_format", "STATEMENT", "SET GLOBAL binlog_format = ROW"),
             ("gtid_strict_mode", "OFF", "SET GLOBAL gtid_strict_mode = ON"),
             (
                 "log_bin_basename",

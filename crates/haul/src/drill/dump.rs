@@ -29,23 +29,14 @@ impl Dump {
     pub fn take(folder: &Path, target: &Target, stop: &Stop) -> Result<(Self, Manifest), HaulError> {
         fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
         let mut control = Control::connect_until(target, stop)?;
-        let (program, package) = match control.version().flavor {
-            Flavor::MariaDb => ("mariadb-dump", "mariadb-client"),
-            Flavor::MySql => ("mysqldump", "mysql-client"),
+        let (program, package, position) = match control.version().flavor {
+            Flavor::MariaDb => ("mariadb-dump", "mariadb-client", "--master-data=2"),
+            Flavor::MySql => ("mysqldump", "mysql-client", "--source-data=2"),
         };
-        let position = if program == "mysqldump" { "--source-data=2" } else { "--master-data=2" };
         let login = Login::write(folder, target)?;
         let mut arguments = vec![login.option()];
-        let flags = [
-            "--single-transaction",
-            position,
-            "--routines",
-            "--triggers",
-            "--events",
-            "--hex-blob",
-            "--databases",
-        ];
-        arguments.extend(flags.map(str::to_owned));
+        let flags = "--single-transaction --routines --triggers --events --hex-blob";
+        arguments.extend(flags.split(' ').chain([position, "--databases"]).map(str::to_owned));
         arguments.extend(databases(&mut control)?);
         let path = folder.join(FILE);
         let out = File::create(&path).map_err(HaulError::io("create", &path))?;

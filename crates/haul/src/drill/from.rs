@@ -64,17 +64,11 @@ impl OwnBackup<'_> {
     /// Restores, applies and looks.
     /// Errors: of any step, with what it said; or somebody asked to stop. The backup and the logs are not changed.
     pub fn run(&self, tell: Tell<'_>) -> Result<Found, HaulError> {
-        if self.keep.as_ref().is_some_and(|name| name.starts_with("drill-")) {
-            return Err(refused(
-                "names that begin with drill- are those of drills, which remove them",
-                "choose another name",
-            )
-            .into());
-        }
         if let Some(name) = &self.keep
-            && sandbox::list(self.home)?.iter().any(|info| info.name == *name)
+            && (name.starts_with("drill-") || sandbox::list(self.home)?.iter().any(|info| info.name == *name))
         {
-            return Err(refused(format!("there is a sandbox {name} already"), "choose another name").into());
+            // Drills remove what is named as theirs are.
+            return Err(refused(format!("the sandbox name {name} is taken"), "choose another name").into());
         }
         let work = Work::new(self.home)?;
         let Some(name) = &self.keep else {

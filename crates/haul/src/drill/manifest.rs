@@ -13,7 +13,8 @@ use xxhash_rust::xxh3::Xxh3;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub position: Option<Position>,
-    /// How long all writes were held back for it, where that is known.
+    /// How long all writes were held back for it, where that is known; not in the file.
+    #[serde(skip)]
     pub lock_s: Option<f64>,
     pub files: BTreeMap<PathBuf, (u64, String)>,
 }

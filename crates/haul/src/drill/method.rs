@@ -4,7 +4,7 @@ use super::backup::Backups;
 use super::binlog::Position;
 use super::dump::Dump;
 use super::manifest::Manifest;
-use super::snapshot::{Of, Snapshot, SnapshotCommands};
+use super::snapshot::{Snapshot, SnapshotCommands};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_site::server::Target;
@@ -29,7 +29,8 @@ pub struct Source<'a> {
     pub folder: PathBuf,
     pub data: PathBuf,
     pub target: Target,
-    /// How its snapshots are made; `None` by reflinks.
+    /// How its snapshots are made; `None` by reflinks, for which a private server is stopped for a moment: files are shared one after the
+    /// other, and InnoDB writes on under any lock.
     pub snapshot: Option<&'a SnapshotCommands>,
     /// The process of a private server.
     pub process: Option<i32>,
@@ -45,7 +46,7 @@ pub enum Taken {
 impl Taken {
     /// Takes the first backup.
     pub fn first(method: Method, source: &Source<'_>) -> Result<(Self, Manifest), HaulError> {
-        let Source { folder, data, target, snapshot, process, stop } = source;
+        let Source { folder, target, stop, .. } = source;
         Ok(match method {
             Method::Backup => {
                 let mut backups = Backups::new(folder, target, stop)?;
@@ -53,11 +54,7 @@ impl Taken {
                 (Self::Backup(backups), manifest)
             }
             Method::Snapshot => {
-                let (taken, manifest) = Snapshot::take(
-                    folder,
-                    &Of { data, target, commands: *snapshot, process: *process },
-                    stop,
-                )?;
+                let (taken, manifest) = Snapshot::take(source)?;
                 (Self::Snapshot(taken), manifest)
             }
             Method::Dump => {

@@ -101,6 +101,21 @@ pub fn copy(
     })
 }
 
+/// Errors: somebody asked to stop.
+pub fn wait(time: Duration, stop: &Stop) -> Result<(), HaulError> {
+    let clock = Clock::start();
+    loop {
+        if stop.is_set() {
+            return Err(HaulError::Interrupted);
+        }
+        let left = time.saturating_sub(clock.now().into());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(Duration::from_millis(20)));
+    }
+}
+
 /// Errors: it is not installed.
 pub fn installed(program: &str, package: &'static str) -> Result<(), HaulError> {
     match evenkeel_os::tools::is_there(program) {

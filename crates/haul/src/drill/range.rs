@@ -127,13 +127,16 @@ fn check_position(until: &Until, scan: &Scan<'_>, walked: &Walked) -> Result<(),
 fn check_whole(path: &Path, folder: &Path, walked: &Walked, is_last: bool) -> Result<(), HaulError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if is_last && walked.is_rotated {
-        return Err(missing(folder, &format!("behind {name}")));
+        return Err(missing(folder, &format!("that follows {name}")));
     }
     match is_last || walked.whole == walked.length {
         true => Ok(()),
         false => {
-            let what =
-                format!("{} is damaged: behind {} it has no whole transaction", path.display(), walked.whole);
+            let what = format!(
+                "{} is damaged: the transaction at offset {} is incomplete",
+                path.display(),
+                walked.whole
+            );
             Err(refused(what, "get that log from another copy").into())
         }
     }
@@ -272,6 +275,8 @@ mod tests {
         let rotation = log(&[(ROTATE, 1, b"........bin.000003")]);
         std::fs::write(&last, [&std::fs::read(&last).unwrap()[..], &rotation[MAGIC.len()..]].concat())
             .unwrap();
-        assert!(logs.until(&Until::End).unwrap_err().to_string().contains("behind bin.000002 is not in"));
+        assert!(
+            logs.until(&Until::End).unwrap_err().to_string().contains("that follows bin.000002 is not in")
+        );
     }
 }

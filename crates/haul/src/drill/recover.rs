@@ -4,6 +4,7 @@ use super::changes::{Changes, fill};
 use super::manifest::Manifest;
 use super::method::{self, Method, Source};
 use super::original::Copied;
+use super::program::wait;
 use super::range::Until;
 use super::restored::{Restore, Servers, Steps, Tell, Timed, isolated, quiet};
 use super::rows::{damaged, differences, sums};
@@ -20,8 +21,8 @@ use evenkeel_site::server::{Control, Target};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 const SOURCE: &str = "drill-source";
@@ -58,7 +59,7 @@ pub struct BackupReport {
     pub took_s: f64,
     /// How long all writes were held back for it; `None` where the program does not say.
     pub lock_s: Option<f64>,
-    /// Longest time meanwhile in which no write was acknowledged.
+    /// Longest time without an acknowledged write that has a part in it.
     pub pause_s: f64,
 }
 
@@ -107,7 +108,7 @@ impl Recover<'_> {
         let mut source = self.source(tell)?;
         let work = source.dir().join("drill");
         let target = Target { database: Some(DATABASE.into()), ..source.target() };
-        let mut scene = Scene { drill: self, work, target, taken: Vec::new(), spans: Vec::new() };
+        let mut scene = Scene { drill: self, work, target, backups: Vec::new() };
         let (taken, killed) = scene.up_to_the_kill(&source, tell)?;
         let found = scene.after_the_kill(&mut source, &taken, killed, tell)?;
         drop(source);
@@ -154,9 +155,8 @@ struct Scene<'a> {
     drill: &'a Recover<'a>,
     work: PathBuf,
     target: Target,
-    taken: Vec<BackupReport>,
-    /// When each backup began and ended, on the clock of the ledger.
-    spans: Vec<(Nanos, Nanos)>,
+    /// Each with the time that it took, on the clock of the ledger.
+    backups: Vec<(Range<Nanos>, Manifest)>,
 }
 
 /// The moment of the kill, on two clocks.
@@ -199,15 +199,15 @@ impl Scene<'_> {
             process: Some(source.pid()),
             stop: drill.stop,
         };
-        self.wait(BETWEEN)?;
+        wait(BETWEEN, drill.stop)?;
         tell(&format!("{} under load", drill.method));
         let mut taken = self.timed(&writing, || method::Taken::first(drill.method, &from))?;
         for number in 1..=drill.incrementals {
-            self.wait(BETWEEN)?;
+            wait(BETWEEN, drill.stop)?;
             tell(&format!("incremental {number} under load"));
             self.timed(&writing, || Ok(((), taken.next(drill.stop)?)))?;
         }
-        self.wait(BETWEEN)?;
+        wait(BETWEEN, drill.stop)?;
         tell("kill -9");
         signal(source.pid(), SIGKILL);
         let killed = Killed { clock: Clock::start(), at: writing.now(), writing };
@@ -223,11 +223,7 @@ impl Scene<'_> {
     ) -> Result<T, HaulError> {
         let begun = writing.now();
         let (taken, manifest) = take()?;
-        let ended = writing.now();
-        self.spans.push((begun, ended));
-        let took_s = (ended - begun).as_secs_f64();
-        let (bytes, lock_s) = (manifest.bytes(), manifest.lock_s);
-        self.taken.push(BackupReport { bytes, took_s, lock_s, pause_s: 0.0 });
+        self.backups.push((begun..writing.now(), manifest));
         Ok(taken)
     }
 
@@ -261,10 +257,9 @@ impl Scene<'_> {
         let there = sums(&restored.target(), drill.stop)?;
         let differences = differences(&sums(&source.target(), drill.stop)?, &there);
         let damaged = damaged(&restored.target(), drill.stop)?;
-        self.measure_pauses(&ledger);
         Ok(Report {
             server: Control::connect_until(&target, drill.stop)?.version().to_string(),
-            backups: std::mem::take(&mut self.taken),
+            backups: self.backups.iter().map(|(span, manifest)| report(span, manifest, &ledger)).collect(),
             responses: self.responses(&ledger),
             steps: steps.done,
             recovery_s,
@@ -276,32 +271,15 @@ impl Scene<'_> {
         })
     }
 
-    fn wait(&self, time: Duration) -> Result<(), HaulError> {
-        let clock = Clock::start();
-        while Duration::from(clock.now()) < time {
-            if self.drill.stop.is_set() {
-                return Err(HaulError::Interrupted);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
-    }
-
-    fn measure_pauses(&mut self, ledger: &Ledger) {
-        for (taken, (begun, ended)) in self.taken.iter_mut().zip(&self.spans) {
-            taken.pause_s = longest_gap(ledger, *begun, *ended).as_secs_f64();
-        }
-    }
-
     fn responses(&self, ledger: &Ledger) -> Responses {
-        let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else {
+        let (Some((first, _)), Some((last, _))) = (self.backups.first(), self.backups.last()) else {
             return Responses::default();
         };
-        let during = |at: Nanos| self.spans.iter().any(|(begun, ended)| (*begun..*ended).contains(&at));
+        let during = |at: Nanos| self.backups.iter().any(|(span, _)| span.contains(&at));
         Responses {
-            before_ms: mean_ms(ledger, &|at| at < first.0),
+            before_ms: mean_ms(ledger, &|at| at < first.start),
             during_ms: mean_ms(ledger, &during),
-            after_ms: mean_ms(ledger, &|at| at >= last.1),
+            after_ms: mean_ms(ledger, &|at| at >= last.end),
         }
     }
 }
@@ -315,11 +293,12 @@ fn mean_ms(ledger: &Ledger, counts: &dyn Fn(Nanos) -> bool) -> Option<f64> {
     (number > 0).then(|| sum / f64::from(number))
 }
 
-/// The longest time within a range in which nothing was acknowledged.
-fn longest_gap(ledger: &Ledger, begun: Nanos, ended: Nanos) -> Nanos {
-    let mut instants: Vec<Nanos> = ledger.acknowledged().map(|(_, at)| at).collect();
-    instants.retain(|at| (begun..ended).contains(at));
-    instants.extend([begun, ended]);
-    instants.sort_unstable();
-    instants.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
+fn report(span: &Range<Nanos>, manifest: &Manifest, ledger: &Ledger) -> BackupReport {
+    let pause = ledger.longest_gap(span.clone());
+    BackupReport {
+        bytes: manifest.bytes(),
+        took_s: (span.end - span.start).as_secs_f64(),
+        lock_s: manifest.lock_s,
+        pause_s: pause.map_or(0.0, |(from, to)| (to - from).as_secs_f64()),
+    }
 }

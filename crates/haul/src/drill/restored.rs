@@ -5,6 +5,7 @@
 
 use super::binlog::Position;
 use super::method::Taken;
+use super::program::wait;
 use super::range::{LogRange, Until, range};
 use crate::{HaulError, refused};
 use evenkeel_core::Nanos;
@@ -16,7 +17,6 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 /// A replica that applies nothing for so long hangs.
@@ -231,7 +231,7 @@ fn apply(control: &mut Control, range: &LogRange, stop: &Stop) -> Result<(), Hau
         let of = |name: &str| shown.named(name).map(str::to_owned);
         if let Some(error) = of("Last_SQL_Error").filter(|error| !error.is_empty()) {
             let hint = "the backup and the logs do not match: check that both are of the same server";
-            return Err(refused(format!("the server does not apply its logs: {error}"), hint).into());
+            return Err(refused(format!("the server could not apply the binary logs: {error}"), hint).into());
         }
         let log = of("Relay_Log_File").unwrap_or_default();
         let offset: u64 = of("Relay_Log_Pos").and_then(|text| text.parse().ok()).unwrap_or_default();
@@ -251,10 +251,7 @@ fn apply(control: &mut Control, range: &LogRange, stop: &Stop) -> Result<(), Hau
             )
             .into());
         }
-        if stop.is_set() {
-            return Err(HaulError::Interrupted);
-        }
-        thread::sleep(Duration::from_millis(10));
+        wait(Duration::from_millis(10), stop)?;
     }
     control.exec("STOP REPLICA")?;
     control.exec("RESET REPLICA ALL")?;

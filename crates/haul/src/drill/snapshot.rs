@@ -2,12 +2,13 @@
 
 use super::binlog::Position;
 use super::manifest::Manifest;
+use super::method::Source;
 use super::program::{PATIENCE, copy, shell};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process::signal;
-use evenkeel_site::server::{Control, Flavor, Target};
+use evenkeel_site::server::{Control, Flavor};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,24 +32,14 @@ pub struct SnapshotCommands {
     pub remove: Option<String>,
 }
 
-/// What a snapshot is taken of.
-pub struct Of<'a> {
-    pub data: &'a Path,
-    pub target: &'a Target,
-    /// `None` by reflinks, for which a server that runs is stopped for a moment: files are shared one after the other, and InnoDB writes
-    /// on under any lock.
-    pub commands: Option<&'a SnapshotCommands>,
-    /// The process of a private server.
-    pub process: Option<i32>,
-}
-
 impl Snapshot {
     /// Takes it, and copies it off the volume of the data.
     /// Errors: `folder` is on that volume, there is no way to make a snapshot, or the server does not give the lock.
-    pub fn take(folder: &Path, of: &Of<'_>, stop: &Stop) -> Result<(Self, Manifest), HaulError> {
+    pub fn take(source: &Source<'_>) -> Result<(Self, Manifest), HaulError> {
+        let (folder, stop) = (source.folder.as_path(), source.stop);
         fs::create_dir_all(folder).map_err(HaulError::io("create", folder))?;
-        check_volume(folder, of.data)?;
-        let mut control = Control::connect_until(of.target, stop)?;
+        check_volume(folder, &source.data)?;
+        let mut control = Control::connect_until(&source.target, stop)?;
         // Nobody is to wait for long behind a statement that the lock itself waits for.
         control.exec("SET SESSION lock_wait_timeout = 30")?;
         let clock = Clock::start();
@@ -56,15 +47,14 @@ impl Snapshot {
         // Commits that only the binary log has on disk would be undecided in the copy, and no server starts so without that log.
         control.exec("FLUSH ENGINE LOGS")?;
         let position = position(&mut control)?;
-        let shared = Shared::take(folder, of, stop);
+        let shared = Shared::take(source);
         control.exec("UNLOCK TABLES")?;
         let lock_s = clock.now().as_secs_f64();
         let shared = shared?;
         copy((&["-a"], &shared.at, &folder.join("data")), ROOM, &folder.join("copy.log"), stop)?;
         shared.remove(folder, stop)?;
-        let mut manifest = Manifest::write(folder, Some(position))?;
-        manifest.lock_s = Some(lock_s);
-        Ok((Self { folder: folder.to_owned() }, manifest))
+        let manifest = Manifest::write(folder, Some(position))?;
+        Ok((Self { folder: folder.to_owned() }, Manifest { lock_s: Some(lock_s), ..manifest }))
     }
 
     /// Makes a data directory of it, which is at the position that it returns.
@@ -100,21 +90,22 @@ struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn take(folder: &Path, of: &Of<'a>, stop: &Stop) -> Result<Self, HaulError> {
-        if let Some(commands) = of.commands {
+    fn take(source: &Source<'a>) -> Result<Self, HaulError> {
+        let (folder, data, stop) = (&source.folder, source.data.as_path(), source.stop);
+        if let Some(commands) = source.snapshot {
             let log = folder.join("take.log");
-            let at = shell(&commands.take, &[of.data], (&log, LOCK), stop)?;
+            let at = shell(&commands.take, &[data], (&log, LOCK), stop)?;
             return Ok(Self { at: PathBuf::from(at), commands: Some(commands) });
         }
-        let process = of.process.ok_or_else(|| {
-            let what = "files that are shared one after the other are no snapshot of a server that runs";
-            refused(what, "name the command of your volumes: --snapshot-command")
+        let process = source.process.ok_or_else(|| {
+            let what = "reflink copies of a running server's files are not a consistent snapshot";
+            refused(what, "give the command that snapshots your volume: --snapshot-command")
         })?;
-        let shared = Self { at: of.data.with_file_name("evenkeel-snapshot"), commands: None };
+        let shared = Self { at: data.with_file_name("evenkeel-snapshot"), commands: None };
         let hint = "reflinks need XFS or btrfs under the data directory";
         signal(process, SIGSTOP);
         let copied =
-            copy((&["-a", "--reflink=always"], of.data, &shared.at), hint, &folder.join("share.log"), stop);
+            copy((&["-a", "--reflink=always"], data, &shared.at), hint, &folder.join("share.log"), stop);
         signal(process, SIGCONT);
         copied.map(|()| shared)
     }

@@ -53,14 +53,16 @@ impl Fault {
     /// Makes it happen to the primary.
     pub(super) fn inject(self, primary: &mut Node) -> Result<(), HaulError> {
         match self {
-            Self::Stop => primary.stop(),
-            Self::Freeze => {
-                signal(primary.pid(), SIGSTOP);
+            Self::Stop => {
+                let _ = primary.sandbox.pause(&mut |_| {});
             }
-            Self::Cut => primary.cut_network(true)?,
+            Self::Freeze => {
+                signal(primary.sandbox.pid(), SIGSTOP);
+            }
+            Self::Cut => primary.sandbox.cut_network(true)?,
             Self::Full => primary.fill_disk(DISK)?,
             Self::Kill | Self::Lag | Self::Slow => {
-                signal(primary.pid(), SIGKILL);
+                signal(primary.sandbox.pid(), SIGKILL);
             }
         }
         Ok(())
@@ -70,10 +72,10 @@ impl Fault {
     pub(super) fn undo(self, primary: &Node) -> Result<(), HaulError> {
         match self {
             Self::Freeze => {
-                signal(primary.pid(), SIGCONT);
+                signal(primary.sandbox.pid(), SIGCONT);
                 Ok(())
             }
-            Self::Cut => primary.cut_network(false),
+            Self::Cut => Ok(primary.sandbox.cut_network(false)?),
             Self::Full => primary.free_disk(),
             _ => Ok(()),
         }

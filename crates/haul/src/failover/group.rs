@@ -1,6 +1,6 @@
 //! A primary and its replicas: private servers that replicate by GTID.
 
-use crate::drill::{Login, Tell, quiet};
+use crate::drill::{Login, Tell, quiet, wait};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
@@ -8,10 +8,8 @@ use evenkeel_site::sandbox::{Domain, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Address, Control, Flavor, Rows, Target};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Write;
-use std::net::Ipv4Addr;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 /// Accounts of the drill: one replicates, the other writes and may not write to a server that is read only.
@@ -55,7 +53,7 @@ impl Mode {
 
 /// A server of the group.
 pub(super) struct Node {
-    sandbox: Sandbox,
+    pub sandbox: Sandbox,
     /// Of the drill's accounts, which replicate with all else: that of our own account on the primary.
     pub password: String,
     stop: Stop,
@@ -96,23 +94,11 @@ impl Node {
         Ok(Self { sandbox, password, stop: stop.clone() })
     }
 
-    pub fn pid(&self) -> i32 {
-        self.sandbox.pid()
-    }
-
-    pub fn name(&self) -> &str {
-        self.sandbox.name()
-    }
-
     /// A folder for files of the drill, which goes with the server.
     pub fn folder(&self) -> Result<PathBuf, HaulError> {
         let folder = self.sandbox.dir().join("drill");
         fs::create_dir_all(&folder).map_err(HaulError::io("create", &folder))?;
         Ok(folder)
-    }
-
-    pub fn target(&self) -> Target {
-        self.sandbox.target()
     }
 
     /// For writers, by TCP as clients come.
@@ -126,28 +112,11 @@ impl Node {
     }
 
     pub fn control(&self) -> Result<Control, HaulError> {
-        Ok(Control::connect_within(&self.target(), ANSWER)?)
+        Ok(Control::connect_within(&self.sandbox.target(), ANSWER)?)
     }
 
     pub fn sql(&self, sql: &str) -> Result<(), HaulError> {
         Ok(self.control()?.exec(sql).map(drop)?)
-    }
-
-    /// Where it listens.
-    pub fn tcp_address(&self) -> Address {
-        self.sandbox.tcp_target().address
-    }
-
-    pub fn free_address(&self) -> Option<Ipv4Addr> {
-        self.sandbox.free_address()
-    }
-
-    pub fn hold_address(&self, address: Ipv4Addr, holds: bool) -> Result<(), HaulError> {
-        Ok(self.sandbox.hold_address(address, holds)?)
-    }
-
-    pub fn cut_network(&self, cut: bool) -> Result<(), HaulError> {
-        Ok(self.sandbox.cut_network(cut)?)
     }
 
     fn filler(&self) -> PathBuf {
@@ -158,13 +127,8 @@ impl Node {
     pub fn fill_disk(&self, bytes: u64) -> Result<(), HaulError> {
         let path = self.filler();
         let mut file = File::create(&path).map_err(HaulError::io("create", &path))?;
-        let (piece, mut left) = (vec![0; 1 << 16], bytes);
-        // Down to the last block: a smaller piece where a larger one has no room. Never more than the disk has: another one is not filled.
-        for size in [1_usize << 16, 1 << 12] {
-            while left > 0 && file.write_all(&piece[..size]).is_ok() {
-                left = left.saturating_sub(size as u64);
-            }
-        }
+        // Until there is no room. Never more than the disk has: another one is not filled.
+        let _ = io::copy(&mut io::repeat(0).take(bytes), &mut file);
         Ok(())
     }
 
@@ -173,25 +137,9 @@ impl Node {
         fs::remove_file(&path).map_err(HaulError::io("remove", &path))
     }
 
-    pub fn stop(&mut self) {
-        let _ = self.sandbox.pause(&mut |_| {});
-    }
-
     /// Starts it again, as a server that is read only.
     pub fn start(&mut self) -> Result<(), HaulError> {
         Ok(self.sandbox.restart(&BTreeMap::new(), &self.stop, &mut |_| {})?)
-    }
-
-    pub fn allow_writes(&self) -> Result<(), HaulError> {
-        self.sql("SET GLOBAL read_only = OFF")
-    }
-
-    /// Its commits wait for replicas from now on, where they are to: there are some.
-    pub fn wait_for_replicas(&self, mode: Mode) -> Result<(), HaulError> {
-        match mode {
-            Mode::Asynchronous => Ok(()),
-            _ => self.sql("SET GLOBAL rpl_semi_sync_master_enabled = ON"),
-        }
     }
 
     /// Follows another one from where it is.
@@ -242,17 +190,14 @@ impl Node {
         let clock = Clock::start();
         while self.applied()? < sequence {
             if let Some(error) = self.status()?.named("Last_SQL_Error").filter(|error| !error.is_empty()) {
-                let what = format!("{} does not replicate: {error}", self.name());
+                let what = format!("{} does not replicate: {error}", self.sandbox.name());
                 return Err(refused(what, "see which rows it has that the primary has not").into());
             }
             if Duration::from(clock.now()) > PATIENCE {
-                let what = format!("{} has not caught up within a minute", self.name());
+                let what = format!("{} has not caught up within a minute", self.sandbox.name());
                 return Err(refused(what, "choose a lower --rate").into());
             }
-            if self.stop.is_set() {
-                return Err(HaulError::Interrupted);
-            }
-            thread::sleep(Duration::from_millis(5));
+            wait(Duration::from_millis(5), &self.stop)?;
         }
         Ok(())
     }
@@ -264,9 +209,9 @@ impl Node {
 
     /// Its login, as an option file for the server's own programs.
     pub fn login(&self, folder: &Path) -> Result<Login, HaulError> {
-        let folder = folder.join(self.name());
+        let folder = folder.join(self.sandbox.name());
         fs::create_dir_all(&folder).map_err(HaulError::io("create", &folder))?;
-        Login::write(&folder, &self.target())
+        Login::write(&folder, &self.sandbox.target())
     }
 
     /// Becomes the primary, with all that it has received.

@@ -50,10 +50,10 @@ impl Way {
         Ok(match reach {
             Reach::Hosts => Self::Hosts,
             Reach::Address => {
-                let address = nodes[0].free_address();
+                let address = nodes[0].sandbox.free_address();
                 let address =
                     address.ok_or_else(|| refused("no address is free", "remove other sandboxes"))?;
-                nodes[0].hold_address(address, true)?;
+                nodes[0].sandbox.hold_address(address, true)?;
                 Self::Address(address)
             }
             Reach::Haproxy => Self::Haproxy(Proxy::haproxy(nodes, folder)?),
@@ -64,7 +64,7 @@ impl Way {
     /// For writers: where they find the primary.
     pub fn targets(&self, nodes: &[&Node], database: &str) -> Vec<Target> {
         let all = || nodes.iter().map(|node| node.writers_target(database));
-        let address = match (self, nodes[0].tcp_address()) {
+        let address = match (self, nodes[0].sandbox.tcp_target().address) {
             (Self::Address(host), Address::Tcp { port, .. }) => Address::Tcp { host: host.to_string(), port },
             (Self::Haproxy(proxy) | Self::Guard(proxy), _) => {
                 Address::Tcp { host: "127.0.0.1".to_owned(), port: proxy.port }
@@ -79,13 +79,13 @@ impl Way {
         match self {
             Self::Hosts => Ok(()),
             Self::Address(address) => {
-                old.hold_address(*address, false)?;
-                new.hold_address(*address, true)
+                old.sandbox.hold_address(*address, false)?;
+                Ok(new.sandbox.hold_address(*address, true)?)
             }
             Self::Haproxy(proxy) => proxy.tell_haproxy(&[
-                format!("set server mysql/{} state maint", old.name()),
-                format!("shutdown sessions server mysql/{}", old.name()),
-                format!("set server mysql/{} state ready", new.name()),
+                format!("set server mysql/{} state maint", old.sandbox.name()),
+                format!("shutdown sessions server mysql/{}", old.sandbox.name()),
+                format!("set server mysql/{} state ready", new.sandbox.name()),
             ]),
             Self::Guard(proxy) => proxy.tell_guard(new),
         }
@@ -105,7 +105,7 @@ impl Proxy {
         let port = free_port()?;
         let server = |(place, node): (usize, &&Node)| {
             let state = if place == 0 { "" } else { " disabled" };
-            format!("  server {} {}{state}\n", node.name(), node.tcp_address())
+            format!("  server {} {}{state}\n", node.sandbox.name(), node.sandbox.tcp_target().address)
         };
         let servers: String = nodes.iter().enumerate().map(server).collect();
         let text = format!(
@@ -163,7 +163,7 @@ impl Proxy {
         write(&self.folder.join("guard.toml"), &guard_file(self.port, primary))?;
         signal(self.id.pid, SIGHUP);
         let log = self.folder.join("proxy.log");
-        let has_reloaded = || fs::read_to_string(&log).is_ok_and(|text| text.contains("reload"));
+        let has_reloaded = || fs::read_to_string(&log).is_ok_and(|text| text.contains("event=reloaded"));
         match within(has_reloaded) {
             true => Ok(()),
             false => Err(failed("evenkeel guard", &log)),
@@ -178,7 +178,10 @@ impl Drop for Proxy {
 }
 
 fn guard_file(port: u16, primary: &Node) -> String {
-    format!("listen = '127.0.0.1:{port}'\nbackend = '{}'\ndrain = '0s'\n", primary.tcp_address())
+    format!(
+        "listen = '127.0.0.1:{port}'\nbackend = '{}'\ndrain = '0s'\n",
+        primary.sandbox.tcp_target().address
+    )
 }
 
 fn write(path: &Path, text: &str) -> Result<(), HaulError> {

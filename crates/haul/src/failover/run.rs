@@ -4,7 +4,7 @@ use super::fault::Fault;
 use super::group::{HEARTBEAT, Mode, Node, accounts};
 use super::reach::{Reach, Way};
 use super::timeline::{Instants, Timeline, pace};
-use crate::drill::{Login, PATIENCE, Servers, Tell, shell};
+use crate::drill::{Login, PATIENCE, Servers, Tell, shell, wait};
 use crate::ledger::{Account, Fate, Ledger, Plan, TABLE, Write, Writing, audit};
 use crate::{HaulError, refused};
 use evenkeel_core::random::{Random, Seed};
@@ -15,7 +15,6 @@ use evenkeel_site::server::{Control, Target};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 const DATABASE: &str = "evenkeel_drill";
@@ -60,7 +59,7 @@ pub struct Report {
     pub account: Account,
     /// From the first acknowledged write that is lost to the fault; 0 where none is lost.
     pub recovery_point_s: f64,
-    /// How often a writer that came anew to a server did not find its own last write there.
+    /// Acknowledged writes that their writer, when it reconnected, did not find.
     pub stale: u64,
     /// Where the drill made the failover itself.
     #[serde(flatten)]
@@ -114,8 +113,8 @@ impl Failover<'_> {
         let way = Way::open(self.reach, &nodes, &folder)?;
         let writing = self.writing(way.targets(&nodes, DATABASE), &ledger)?;
         tell("writing");
-        self.wait(BEFORE)?;
-        self.wait(Duration::from_millis(Random::new(self.seed.child("instant")).uniform(0, 999)))?;
+        wait(BEFORE, self.stop)?;
+        wait(Duration::from_millis(Random::new(self.seed.child("instant")).uniform(0, 999)), self.stop)?;
         tell(&format!("fault: {}", self.fault));
         self.fault.prepare(&replicas)?;
         let behind = self.behind(&primary, &replicas)?;
@@ -132,7 +131,7 @@ impl Failover<'_> {
             other.follow(&replicas[chosen])?;
         }
         self.wait_for_success(&writing)?;
-        self.wait(AFTER)?;
+        wait(AFTER, self.stop)?;
         let stale = writing.end()?.stale;
         let (file, ledger) = (ledger.clone(), Ledger::read(&ledger)?);
         let next = &replicas[chosen];
@@ -173,12 +172,15 @@ impl Failover<'_> {
             .map(|number| up(&replica(number), number + 1))
             .collect::<Result<Vec<_>, _>>()?;
         replicas.iter_mut().for_each(|replica| replica.password.clone_from(&primary.password));
-        primary.allow_writes()?;
+        primary.sql("SET GLOBAL read_only = OFF")?;
         accounts(&primary, DATABASE)?;
         replicas.iter().try_for_each(|replica| replica.follow(&primary))?;
         let at = primary.applied()?;
         replicas.iter().try_for_each(|replica| replica.wait_for(at))?;
-        primary.wait_for_replicas(self.mode)?;
+        // From now on, where there are some to wait for.
+        if self.mode != Mode::Asynchronous {
+            primary.sql("SET GLOBAL rpl_semi_sync_master_enabled = ON")?;
+        }
         Ok((primary, replicas))
     }
 
@@ -204,7 +206,7 @@ impl Failover<'_> {
             if Duration::from(clock.now()) > RECOVERY {
                 return Err(refused("the primary answers in spite of the fault", "please report it").into());
             }
-            self.wait(LOOK_EVERY)?;
+            wait(LOOK_EVERY, self.stop)?;
         }
         Ok(())
     }
@@ -247,7 +249,7 @@ impl Failover<'_> {
                 let what = "no write has succeeded for a minute after the promotion";
                 return Err(refused(what, "choose a lower --rate").into());
             }
-            self.wait(Duration::from_millis(5))?;
+            wait(Duration::from_millis(5), self.stop)?;
         }
         Ok(())
     }
@@ -270,23 +272,9 @@ impl Failover<'_> {
             if old.applied()? >= goal {
                 return Ok((extra, None));
             }
-            self.wait(Duration::from_millis(20))?;
+            wait(Duration::from_millis(20), self.stop)?;
         }
         Ok((extra, Some("it has not caught up within ten seconds".to_owned())))
-    }
-
-    fn wait(&self, time: Duration) -> Result<(), HaulError> {
-        let clock = Clock::start();
-        loop {
-            if self.stop.is_set() {
-                return Err(HaulError::Interrupted);
-            }
-            let left = time.saturating_sub(clock.now().into());
-            if left.is_zero() {
-                return Ok(());
-            }
-            thread::sleep(left.min(Duration::from_millis(20)));
-        }
     }
 }
 

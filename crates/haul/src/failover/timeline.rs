@@ -25,7 +25,7 @@ impl Timeline {
     /// Of a ledger, with the instants of fault, detection and promotion on its clock, as far as they are known.
     pub(super) fn of(ledger: &Ledger, (fault, detected, promoted): Instants) -> Self {
         let after = |at: Nanos| (at.0 as f64 - fault.0 as f64) / 1e9;
-        let gap = ledger.longest_gap(fault);
+        let gap = ledger.longest_gap(fault..Nanos(u64::MAX));
         let mut instants: Vec<Nanos> = ledger.down.iter().map(|(at, _)| *at).collect();
         let failed = ledger.entries.values().filter(|entry| entry.fate != Fate::Acknowledged);
         instants.extend(failed.filter_map(|entry| entry.ended));

@@ -5,7 +5,10 @@ use crate::{HaulError, refused};
 use evenkeel_core::Nanos;
 use evenkeel_site::server::{Cell, Control};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+/// All the time of a ledger.
+pub const ALWAYS: Range<Nanos> = Nanos::ZERO..Nanos(u64::MAX);
 /// Writes of each kind that are named.
 const NAMED: usize = 100;
 
@@ -73,8 +76,7 @@ impl Account {
 /// Errors: there is no table, it is of another ledger, or the server does not answer.
 pub fn audit(control: &mut Control, ledger: &Ledger) -> Result<Account, HaulError> {
     check_table(control, ledger)?;
-    let mut tally =
-        Tally { ledger, account: Account::default(), times: BTreeMap::new(), last: BTreeMap::new() };
+    let mut tally = Tally::new(ledger);
     let sql = format!("SELECT writer, number, body FROM {TABLE} ORDER BY place");
     control.for_each_row(&sql, &mut |row| {
         tally.row(row);
@@ -110,7 +112,11 @@ struct Tally<'a> {
     last: BTreeMap<u32, u64>,
 }
 
-impl Tally<'_> {
+impl<'a> Tally<'a> {
+    fn new(ledger: &'a Ledger) -> Self {
+        Self { ledger, account: Account::default(), times: BTreeMap::new(), last: BTreeMap::new() }
+    }
+
     fn row(&mut self, row: &[Cell]) {
         self.account.rows += 1;
         let text = |index: usize| {
@@ -159,7 +165,7 @@ impl Tally<'_> {
                 _ => {}
             }
         }
-        let gap = self.ledger.longest_gap(Nanos::ZERO);
+        let gap = self.ledger.longest_gap(ALWAYS);
         self.account.outage_s = gap.map_or(0.0, |(begin, end)| (end - begin).as_secs_f64());
         self.account.errors = self.ledger.errors();
         self.account
@@ -182,12 +188,7 @@ mod tests {
         let entry = |fate| Entry { arrival: Nanos::ZERO, sent: Nanos::ZERO, ended: None, fate };
         let entries = (1..).map(write).zip(fates.map(entry)).collect();
         let ledger = Ledger { id: "a".into(), entries, down: Vec::new() };
-        let mut tally = Tally {
-            ledger: &ledger,
-            account: Account::default(),
-            times: BTreeMap::new(),
-            last: BTreeMap::new(),
-        };
+        let mut tally = Tally::new(&ledger);
         for number in there {
             let texts = ["0".to_owned(), number.to_string(), write(*number).body()];
             tally.row(&texts.map(|text| Some(text.into_bytes())));
@@ -228,12 +229,7 @@ mod tests {
             )]),
             ..Ledger::default()
         };
-        let mut tally = Tally {
-            ledger: &ledger,
-            account: Account::default(),
-            times: BTreeMap::new(),
-            last: BTreeMap::new(),
-        };
+        let mut tally = Tally::new(&ledger);
         tally.row(&["0", "1", "something"].map(|text| Some(text.as_bytes().to_vec())));
         assert_eq!(tally.end().count(Finding::Altered), 1);
     }

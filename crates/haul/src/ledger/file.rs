@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What became of a write.
@@ -155,11 +156,11 @@ impl Ledger {
         self.entries.values().filter(|entry| entry.fate == Fate::Acknowledged).filter_map(of)
     }
 
-    /// The longest time without an acknowledgement that does not end before an instant: its begin and its end.
-    pub fn longest_gap(&self, after: Nanos) -> Option<(Nanos, Nanos)> {
+    /// The longest time without an acknowledgement that has a part in a range: its begin and its end.
+    pub fn longest_gap(&self, within: Range<Nanos>) -> Option<(Nanos, Nanos)> {
         let mut instants: Vec<Nanos> = self.acknowledged().map(|(_, at)| at).collect();
         instants.sort_unstable();
-        let pairs = instants.windows(2).filter(|pair| pair[1] >= after);
+        let pairs = instants.windows(2).filter(|pair| pair[1] >= within.start && pair[0] < within.end);
         pairs.max_by_key(|pair| pair[1] - pair[0]).map(|pair| (pair[0], pair[1]))
     }
 

@@ -35,13 +35,16 @@ pub struct Plan {
     pub rate: f64,
     pub writers: u32,
     pub seed: Seed,
+    /// Names of hosts (@@hostname) that may be written to; `None` any.
+    pub hosts: Option<Vec<String>>,
     /// The longest wait for a login or an answer; then the connection counts as lost.
     pub timeout: Duration,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { targets: Vec::new(), rate: 200.0, writers: 8, seed: Seed(1), timeout: Duration::from_secs(2) }
+        let timeout = Duration::from_secs(2);
+        Self { targets: Vec::new(), rate: 200.0, writers: 8, seed: Seed(1), hosts: None, timeout }
     }
 }
 
@@ -54,8 +57,17 @@ pub struct Written {
     pub unknown: u64,
     /// Connections that could not be made.
     pub down: u64,
-    /// How often a writer that came anew to a server did not find its own last acknowledged write there.
+    /// Acknowledged writes that their writer, when it reconnected, did not find.
     pub stale: u64,
+}
+
+impl Plan {
+    /// The host of a server that is not to be written to.
+    fn forbidden(&self, control: &mut Control) -> Result<Option<String>, TargetError> {
+        let Some(hosts) = &self.hosts else { return Ok(None) };
+        let host = control.query_value("SELECT @@hostname")?.unwrap_or_default();
+        Ok((!hosts.contains(&host)).then_some(host))
+    }
 }
 
 impl Written {
@@ -89,6 +101,11 @@ impl Writing {
         let first =
             plan.targets.first().ok_or_else(|| refused("no server is named", "name one by its URL"))?;
         let mut control = Control::connect_until(first, stop)?;
+        if let Some(host) = plan.forbidden(&mut control)? {
+            let what = format!("{first} is on {host}, and writers would write to it");
+            let hint = "if that is no production server, confirm its name: --staging NAME";
+            return Err(refused(what, hint).into());
+        }
         // Before the table of an earlier ledger goes.
         let book = LedgerWriter::create(ledger, &id)?;
         if let Err(error) = make_table(&mut control, &id) {
@@ -205,8 +222,9 @@ struct Writer<'a> {
     shared: &'a Shared,
     writer: u32,
     number: u64,
-    /// Its last write that was acknowledged.
+    /// Its last write that was acknowledged, and the last that it did not find.
     acknowledged: u64,
+    missed: u64,
     /// The server that it writes to, or tries next.
     at: usize,
     control: Option<Control>,
@@ -214,7 +232,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(shared: &'a Shared, writer: u32) -> Self {
-        Self { shared, writer, number: 0, acknowledged: 0, at: 0, control: None }
+        Self { shared, writer, number: 0, acknowledged: 0, missed: 0, at: 0, control: None }
     }
 
     fn run(mut self) -> Result<(), HaulError> {
@@ -237,13 +255,20 @@ impl<'a> Writer<'a> {
                 return Ok(false);
             }
             let target = &targets[self.at];
-            match Control::connect_within(target, self.shared.plan.timeout) {
+            let (plan, address) = (&self.shared.plan, &target.address);
+            let connected = Control::connect_within(target, plan.timeout).and_then(|mut control| {
+                let host = plan.forbidden(&mut control)?;
+                Ok(host.map_or(Ok(control), |host| {
+                    Err(format!("{address} is on {host}, which --staging does not name"))
+                }))
+            });
+            // An address may lead to another server than before.
+            match connected.unwrap_or_else(|error| Err(format!("{address} {error}"))) {
                 Ok(control) => {
                     self.control = Some(control);
                     self.look();
                 }
-                Err(error) => {
-                    let reason = format!("{} {error}", target.address);
+                Err(reason) => {
                     self.shared.line(&Line::Down {
                         writer: self.writer,
                         at: self.shared.clock.now(),
@@ -262,12 +287,14 @@ impl<'a> Writer<'a> {
 
     /// Whether its last acknowledged write is where it has come to. A server that does not answer shows it at the next write.
     fn look(&mut self) {
-        let Some(control) = self.control.as_mut().filter(|_| self.acknowledged > 0) else { return };
+        let is_new = self.acknowledged > self.missed;
+        let Some(control) = self.control.as_mut().filter(|_| is_new) else { return };
         let (writer, number) = (self.writer, self.acknowledged);
         let sql = format!(
             "SELECT 1 FROM {TABLE} WHERE writer = {writer} AND number = {number} ORDER BY place DESC LIMIT 1"
         );
         if let Ok(None) = control.query_value(&sql) {
+            self.missed = number;
             self.shared.counts[5].fetch_add(1, Relaxed);
         }
     }

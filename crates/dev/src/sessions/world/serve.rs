@@ -60,6 +60,7 @@ impl World {
             long_from,
             stats: &self.stats,
             server: present,
+            led: 0,
             now: self.now.get(),
             notices,
             actions: &mut actions,

@@ -1,6 +1,6 @@
 //! `evenkeel drill audit`.
 
-use super::staging::target;
+use super::common::target;
 use crate::command::Session;
 use crate::failure::FINDING;
 use crate::{format, out};
@@ -86,11 +86,11 @@ pub(super) fn errors(errors: &BTreeMap<u16, u64>) -> String {
 fn line(finding: Finding, count: u64, account: &Account) -> String {
     let what = match finding {
         Finding::Lost => "acknowledged and lost",
-        Finding::Doubled => "there more than once",
+        Finding::Doubled => "stored more than once",
         Finding::OutOfOrder => "out of order",
-        Finding::StoredThoughRefused => "there although the server refused them",
-        Finding::Altered => "there with another content",
-        Finding::NeverSent => "there and never sent",
+        Finding::StoredThoughRefused => "stored although the server returned an error",
+        Finding::Altered => "stored with other content",
+        Finding::NeverSent => "stored and never sent",
     };
     let named = account.named.get(&finding).map_or(&[][..], Vec::as_slice);
     let shown: Vec<String> = named.iter().take(10).map(Write::to_string).collect();

@@ -1,17 +1,17 @@
 //! `evenkeel drill failover`.
 
-use super::{audit, staging};
-use crate::command::{Session, mode};
+use super::common::shown;
+use super::{audit, common};
+use crate::command::Session;
 use crate::config::units;
 use crate::failure::FINDING;
-use crate::progress::{ProgressEvent, View};
-use crate::{format, out, signals};
+use crate::{format, out};
 use anyhow::Result;
 use evenkeel_core::Nanos;
 use evenkeel_core::random::Seed;
 use evenkeel_haul::failover::{Failover, Fault, Made, Mode, Reach, Report, Watch};
 use evenkeel_haul::ledger::{Plan, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Debug, clap::Args)]
@@ -34,18 +34,18 @@ Writers reach the primary by
   haproxy  HAProxy with all servers, told by its socket which one is ready
   guard    evenkeel guard, whose `backend` changes by SIGHUP
 
-With --servers it makes no failover: writers write to your staging servers until you have made yours and writes have succeeded for 5 s, or
-until Ctrl-C; then each acknowledged write is looked for.
+With --servers it makes no failover: writers write to your staging servers while you make one. It ends when writes have succeeded for 5 s
+after the last error, or with Ctrl-C, and looks for each acknowledged write on the server that takes writes.
 
 Examples:
   evenkeel drill failover
   evenkeel drill failover --mode after-sync --fault lag --repeat 5 --json
   evenkeel drill failover --reach haproxy --fault freeze
-  evenkeel drill failover --servers mysql://app@db1/drill,mysql://app@db2/drill --staging db1 --staging db2
+  evenkeel drill failover --servers mysql://app@db1/drill,mysql://app@db2/drill --staging db1 --staging db2 --ledger f.ledger
   evenkeel drill failover --promote '/usr/local/bin/our-failover \"$@\"'
 
-Exit codes: 0 no acknowledged write is lost or doubled; 1 one is, or the outage is longer than --rto; 2 wrong use, or a step that cannot
-be done; 130, 143 stopped by Ctrl-C, SIGTERM (nothing stays).")]
+Exit codes: 0 no acknowledged write is lost or doubled; 1 one is, writes do not succeed again, or the outage is longer than --rto; 2 wrong
+use, or a step that cannot be done; 130, 143 stopped by Ctrl-C, SIGTERM (all servers and files of the drill are removed).")]
 pub struct Args {
     /// What happens to the primary: stop, kill, freeze, cut, full, lag or slow
     #[arg(long, value_name = "WHAT", default_value = "kill")]
@@ -54,11 +54,14 @@ pub struct Args {
     #[arg(long, value_name = "WAY", default_value = "hosts")]
     pub reach: Reach,
     /// Watch a failover of yours instead: your servers, each with a database, in the order in which writers try them
-    #[arg(long, value_name = "URL,URL", value_delimiter = ',', conflicts_with_all = ["fault", "reach", "mode", "replicas", "promote", "then", "repeat", "server_binary"])]
+    #[arg(long, value_name = "URL,URL", value_delimiter = ',', requires = "ledger", conflicts_with_all = ["fault", "reach", "mode", "replicas", "promote", "then", "repeat", "server_binary"])]
     pub servers: Vec<String>,
     /// Host (@@hostname) of a server of yours that may be written to; may be repeated
     #[arg(long, value_name = "NAME", requires = "servers")]
     pub staging: Vec<String>,
+    /// File to make: what became of each write (with --servers)
+    #[arg(long, value_name = "FILE", requires = "servers")]
+    pub ledger: Option<PathBuf>,
     /// Longest watch
     #[arg(long = "for", value_name = "TIME", default_value = "1h", requires = "servers")]
     pub lasts: String,
@@ -99,32 +102,11 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let rto = args.rto.as_deref().map(|text| units::positive(text, "--rto")).transpose()?;
     let mut reports = Vec::new();
-    if !args.servers.is_empty() {
-        let (mut view, watch) = (View::new(mode(session, args.json)), watch(session, args)?);
-        reports.push(watch.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?);
-        drop(view);
-        if !args.json {
-            out::write(&text(&reports[0], rto))?;
-        }
-    }
-    let repeat = if args.servers.is_empty() { args.repeat } else { 0 };
-    for number in 0..repeat {
-        let drill = Failover {
-            home: &session.home,
-            server_binary: args.server_binary.clone(),
-            replicas: args.replicas,
-            mode: args.mode,
-            fault: args.fault,
-            reach: args.reach,
-            promote: args.promote.clone(),
-            then: args.then.clone(),
-            rate: args.rate,
-            seed: Seed(args.seed).numbered(number.into()),
-            stop: &session.stop,
+    for number in 0..args.repeat {
+        let report = match &args.ledger {
+            Some(ledger) => watch(session, args, ledger)?,
+            None => make(session, args, number)?,
         };
-        let mut view = View::new(mode(session, args.json));
-        let report = drill.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?;
-        drop(view);
         if !args.json {
             out::write(&text(&report, rto))?;
         }
@@ -134,24 +116,42 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         out::line(serde_json::to_string_pretty(&reports)?)?;
     }
     let is_right = |report: &Report| report.account.is_right() && !is_late(report, rto);
-    if session.stop.is_set() {
-        return Ok(signals::exit_code());
-    }
-    Ok(if reports.iter().all(is_right) { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })
+    let has_recovered = |report: &Report| report.timeline.first_success_s.is_some();
+    Ok(if reports.iter().all(|report| is_right(report) && has_recovered(report)) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FINDING)
+    })
 }
 
-/// Writers on the user's servers.
-fn watch<'a>(session: &'a Session, args: &Args) -> Result<Watch<'a>> {
-    Ok(Watch {
+/// On private servers.
+fn make(session: &Session, args: &Args, number: u32) -> Result<Report> {
+    let drill = Failover {
         home: &session.home,
-        plan: Plan {
-            targets: staging::targets(session, &args.servers, &args.staging)?,
-            rate: args.rate,
-            ..Plan::default()
-        },
-        lasts: units::positive(&args.lasts, "--for")?,
+        server_binary: args.server_binary.clone(),
+        replicas: args.replicas,
+        mode: args.mode,
+        fault: args.fault,
+        reach: args.reach,
+        promote: args.promote.clone(),
+        then: args.then.clone(),
+        rate: args.rate,
+        seed: Seed(args.seed).numbered(number.into()),
         stop: &session.stop,
-    })
+    };
+    shown(session, args.json, |tell| drill.run(tell))
+}
+
+/// On servers of the user's.
+fn watch(session: &Session, args: &Args, ledger: &Path) -> Result<Report> {
+    let plan = Plan {
+        rate: args.rate,
+        seed: Seed(args.seed),
+        ..common::plan(session, &args.servers, &args.staging)?
+    };
+    let lasts = units::positive(&args.lasts, "--for")?;
+    let watch = Watch { plan, ledger, lasts, stop: &session.stop };
+    shown(session, args.json, |tell| watch.run(tell))
 }
 
 fn is_late(report: &Report, rto: Option<Nanos>) -> bool {
@@ -172,6 +172,8 @@ fn text(report: &Report, rto: Option<Nanos>) -> String {
     text += &line("first success", timeline.first_success_s);
     if let Some(outage) = timeline.outage_s() {
         text += &format!("no write for {outage:.3} s\n");
+    } else {
+        text += "WRONG: no write has succeeded since\n";
     }
     let errors = audit::errors(&report.account.errors);
     if !errors.is_empty() {
@@ -183,9 +185,8 @@ fn text(report: &Report, rto: Option<Nanos>) -> String {
     }
     if report.stale > 0 {
         let times = format::count(report.stale);
-        text += &format!(
-            "{times} stale reads: a writer that connected anew did not find its last acknowledged write\n"
-        );
+        text +=
+            &format!("{times} stale: a writer that reconnected did not find its last acknowledged write\n");
     }
     text += &report.made.as_ref().map(returned).unwrap_or_default();
     if is_late(report, rto) {
@@ -209,7 +210,7 @@ fn returned(made: &Made) -> String {
     };
     let follows = match &made.does_not_follow {
         None => "; it follows the new one".to_owned(),
-        Some(why) => format!("; it cannot follow, and has to be built anew: {why}"),
+        Some(why) => format!("; it cannot follow, and must be rebuilt from a backup: {why}"),
     };
     let behind = format::counted(made.behind as usize, "transaction");
     format!("the replica was {behind} behind at the fault\n{extra}{follows}\n")

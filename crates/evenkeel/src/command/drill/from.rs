@@ -1,10 +1,10 @@
 //! `evenkeel drill recover --from`.
 
 use super::audit;
+use super::common::shown;
 use super::recover::{Args, Objectives, lines};
-use crate::command::{Session, mode};
+use crate::command::Session;
 use crate::failure::{FINDING, WithHint};
-use crate::progress::{ProgressEvent, View};
 use crate::{format, out};
 use anyhow::{Result, anyhow};
 use evenkeel_haul::drill::binlog::Position;
@@ -26,9 +26,7 @@ pub fn run(session: &Session, args: &Args, backup: &Path) -> Result<ExitCode> {
         keep: args.keep.clone(),
         stop: &session.stop,
     };
-    let mut view = View::new(mode(session, args.json));
-    let found = drill.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?;
-    drop(view);
+    let found = shown(session, args.json, |tell| drill.run(tell))?;
     let missed = Objectives::of(args)?.late(found.recovery_s, &found.steps);
     let is_right = found.is_right();
     let mut value = serde_json::to_value(&found)?;
@@ -80,7 +78,7 @@ fn text(found: &Found, args: &Args, missed: &[String]) -> String {
     }
     if found.cut > 0 {
         text += &format!(
-            "{} at the end of the logs are no whole transaction, and were left out\n",
+            "the last log ends with an incomplete transaction ({}), which was not applied\n",
             format::bytes(found.cut)
         );
     }

@@ -2,10 +2,10 @@
 
 mod audit;
 mod check;
+mod common;
 mod failover;
 mod from;
 mod recover;
-mod staging;
 mod write;
 
 use super::Session;

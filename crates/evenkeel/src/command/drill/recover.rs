@@ -1,10 +1,10 @@
 //! `evenkeel drill recover`.
 
 use super::audit;
-use crate::command::{Session, mode};
+use super::common::shown;
+use crate::command::Session;
 use crate::config::units;
 use crate::failure::FINDING;
-use crate::progress::{ProgressEvent, View};
 use crate::server::place;
 use crate::{format, out};
 use anyhow::Result;
@@ -111,9 +111,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         seed: Seed(args.seed),
         stop: &session.stop,
     };
-    let mut view = View::new(mode(session, args.json));
-    let report = drill.run(&mut |text| view.show(&ProgressEvent::Step { text: text.to_owned() }))?;
-    drop(view);
+    let report = shown(session, args.json, |tell| drill.run(tell))?;
     let missed = objectives.missed(&report);
     let mut value = serde_json::to_value(&report)?;
     value["missed"] = json!(missed);

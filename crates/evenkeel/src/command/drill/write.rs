@@ -1,6 +1,6 @@
 //! `evenkeel drill write`.
 
-use super::staging;
+use super::common;
 use crate::command::{Session, mode};
 use crate::config::units;
 use crate::failure::FINDING;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Rows go to the table evenkeel_ledger, which is made anew in the database that each URL names. A write is never sent twice: one whose
+Rows go to the table evenkeel_ledger, which is recreated in the database that each URL names. A write is never sent twice: one whose
 connection is lost before the answer is unknown, and its writer goes on at the next server that takes writes. Writes arrive at random
 instants at this rate, whether or not the servers keep up. Meanwhile make the failover, the restart or the recovery that is to be
 tested; then ask `evenkeel drill audit`.
@@ -62,11 +62,11 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let lasts = args.lasts.as_deref().map(|text| units::positive(text, "--for")).transpose()?;
     let plan = Plan {
-        targets: staging::targets(session, &args.targets, &args.staging)?,
         rate: args.rate,
         writers: args.writers,
         seed: Seed(args.seed),
         timeout: units::positive(&args.timeout, "--timeout")?.into(),
+        ..common::plan(session, &args.targets, &args.staging)?
     };
     let writing = Writing::start(&plan, &args.ledger, &session.stop)?;
     let mut view = View::new(mode(session, args.json));
@@ -80,17 +80,14 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     }
     drop(view);
     let written = writing.end()?;
-    let done = format!("{}; {}\n", sentence(&written), next_step(args));
+    let next = format!("compare: evenkeel drill audit URL --ledger {}", args.ledger.display());
+    let done = format!("{}; {next}\n", sentence(&written));
     out::answer(args.json, &written, || out::write(&done))?;
     Ok(match (session.stop.is_set(), written.acknowledged) {
         (true, _) => signals::exit_code(),
         (false, 0) => ExitCode::from(FINDING),
         (false, _) => ExitCode::SUCCESS,
     })
-}
-
-fn next_step(args: &Args) -> String {
-    format!("compare: evenkeel drill audit URL --ledger {}", args.ledger.display())
 }
 
 fn sentence(written: &Written) -> String {

@@ -67,12 +67,14 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
                 .for_each(|event| events.notify(event));
         }
         if hangup.swap(false, Ordering::Relaxed) {
-            let event = match flags.read_again().and_then(|new| running.reload(&guard, &mut config, &new)) {
-                Ok(Changes { applied, restart }) => Event::Reloaded { applied, restart },
-                Err(error) => {
-                    Event::ReloadFailed { reason: format!("{error:#}; the old configuration stays in force") }
-                }
-            };
+            let event =
+                match flags.read_again().and_then(|new| running.reload((&guard, &events), &mut config, &new))
+                {
+                    Ok(Changes { applied, restart }) => Event::Reloaded { applied, restart },
+                    Err(error) => Event::ReloadFailed {
+                        reason: format!("{error:#}; the old configuration stays in force"),
+                    },
+                };
             events.set(&config);
             events.notify(&event);
         }
@@ -183,22 +185,31 @@ impl Running {
 
     /// Takes a new configuration over as far as that is possible while clients are connected. `held` is the one in force, before
     /// and afterwards.
-    fn reload(&mut self, guard: &Guard, held: &mut GuardConfig, new: &GuardConfig) -> Result<Changes> {
-        // One that is asked for as before keeps what it has learnt.
+    fn reload(
+        &mut self,
+        (guard, events): (&Guard, &EventLog),
+        held: &mut GuardConfig,
+        new: &GuardConfig,
+    ) -> Result<Changes> {
         let wanted = new.controller_settings()?;
-        let controller = (wanted != self.controller).then(|| wanted.build());
-        self.controller = wanted;
-        let asking = new.asking()?;
-        if held.backend != new.backend && held.can_lead_to(new) {
+        let leads = held.backend != new.backend && held.can_lead_to(new);
+        if leads {
             guard.lead_to(&new.backend)?;
             self.order(Order::Sense(server_address(&new.backend)))?;
         }
+        // One that is asked for as before keeps what it has learnt of its server.
+        let controller = (leads || wanted != self.controller).then(|| wanted.build());
+        self.controller = wanted;
         self.order(Order::Set(new.settings(), controller))?;
         weigh(guard, &new.weights, &held.weights);
         let changes = Changes::take_over(held, new);
-        if held.control.monitor == new.control.monitor {
-            *locked(&self.asking) = asking;
+        let (before, now) = (locked(&self.asking).clone(), held.asking()?);
+        if leads && before == now {
+            let text = "`backend` has changed, and `monitor` has not".to_owned();
+            let hint = "if it names the old server, correct it and send SIGHUP".into();
+            events.notify(&Event::Warned { about: "monitor", text, hint });
         }
+        *locked(&self.asking) = now;
         Ok(changes)
     }
 

@@ -278,3 +278,26 @@ fn rows_that_were_acknowledged_are_there_after_the_server_or_the_guard_was_kille
         assert!(account.is_right() && account.acknowledged >= 200, "{account:?}");
     }
 }
+
+#[test]
+fn sessions_at_a_server_that_the_operator_has_left_stay_there_and_take_no_place_at_the_new_one() {
+    let (old, new) = (Server::up(&[]), Server::up(&[]));
+    let proxy = Proxy::start(&old, one);
+    let server = |client: &mut Client| {
+        client.query("UPDATE shop.item SET stock = stock + 1 WHERE id = 1");
+        [&old, &new].map(|server| server.sql("SELECT stock FROM shop.item WHERE id = 1"))
+    };
+    let mut before = Client::connect(&proxy.address, MODERN);
+    let [at_old, at_new] = server(&mut before);
+    proxy.guard.lead_to(&tcp(&new.address())).expect("an address");
+    let mut after = Client::connect(&proxy.address, MODERN);
+    let found = server(&mut after);
+    assert!(found[0] == at_old && found[1] != at_new, "{found:?}: new clients are at the new server");
+    let found = server(&mut before);
+    assert!(found[0] != at_old, "{found:?}: the old session is at the old server");
+    // It runs for some tenths of a second, and the gate does not know of it.
+    before.send(&packets(0, b"\x03SELECT BENCHMARK(3000000, MD5(name)) FROM shop.item WHERE id = 1"));
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(proxy.guard.census().running(), 0);
+    before.replies();
+}

@@ -122,6 +122,8 @@ pub struct Context<'a> {
     pub stats: &'a Stats,
     /// The server that logins reach now, by the gate's count.
     pub server: u32,
+    /// Servers below this number are left by the operator's order: their sessions do not count.
+    pub led: u32,
     /// On the clock of the gate.
     pub now: Nanos,
     /// What follows for other sessions of the same thread.

@@ -142,8 +142,9 @@ impl Relay {
             // What waits has nothing in flight that could have been answered.
             _ => {}
         }
-        // Its server answers, whatever new logins found: it is no server of the past, and its work counts.
-        if self.permit.is_none() && self.seat.server() != cx.server {
+        // Its server answers, whatever new logins found: it is no server of the past, and its work counts; unless the
+        // operator has left that server.
+        if self.permit.is_none() && self.seat.server() != cx.server && self.seat.server() >= cx.led {
             self.seat.count_at(cx.server);
         }
     }

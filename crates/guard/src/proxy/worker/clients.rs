@@ -4,7 +4,7 @@ use super::{Slot, Worker};
 use crate::proxy::arrivals;
 use crate::proxy::arrivals::Refusal;
 use crate::proxy::link::Link;
-use crate::proxy::pair::{Attempt, Pair};
+use crate::proxy::pair::Pair;
 use crate::proxy::session::{Event, Session};
 use crate::proxy::shared::session_id;
 use evenkeel_core::Nanos;
@@ -62,12 +62,7 @@ impl Worker {
         let id = session_id(self.thread, place, found.generation);
         let now = shared.clock.now();
         let session = Session::new(id, local, now);
-        let pair = Pair::new(
-            session,
-            client,
-            server,
-            Attempt { endpoints: shared.backend.endpoints(), ..Attempt::default() },
-        );
+        let pair = Pair::new(session, client, server, shared.backend.attempt());
         let added = self.poller.add(&pair.client, place as u64 * 2, Interest::Read);
         found.pair = Some(Box::new(pair));
         found.armed = [false, true];
