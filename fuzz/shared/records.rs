@@ -3,7 +3,7 @@
 //! Each record is a line or a reject; a reject leaves nothing behind; a line has as many fields as its type; and its
 //! values are those that stand in the record.
 
-use evenkeel_wire::record::{Blank, Charset, Check, Field, Kind, Layout, RecordType, Trim, Values};
+use evenkeel_wire::record::{Blank, Charset, Check, Dialect, Field, Kind, Layout, RecordType, Trim, Values};
 
 fn field(bytes: [u8; 3], number: usize, start: usize) -> Field {
     let [width, what, more] = bytes;
@@ -11,6 +11,7 @@ fn field(bytes: [u8; 3], number: usize, start: usize) -> Field {
         name: format!("f{number}"),
         start: start + usize::from(more >> 7),
         width: 1 + usize::from(width % 20),
+        most: 20,
         kind: [Kind::Text, Kind::Integer, Kind::Decimal, Kind::Time][usize::from(what & 3)],
         trim: [Trim::Both, Trim::Left, Trim::Right, Trim::None][usize::from(what >> 2 & 3)],
         blank: [Blank::Null, Blank::Empty, Blank::Refuse][usize::from(what >> 4) % 3],
@@ -19,6 +20,7 @@ fn field(bytes: [u8; 3], number: usize, start: usize) -> Field {
             1 => Check::Within(-5, i64::from(more)),
             _ => Check::OneOf(vec![b"1".to_vec(), b"20".to_vec(), b"a\0".to_vec(), vec![more]]),
         },
+        pattern: None,
         kept: more & 2 == 0,
     }
 }
@@ -29,8 +31,13 @@ fn layout(data: &[u8]) -> Option<(Layout, u8, &[u8])> {
     let count = usize::from(count % 8);
     let (heads, text) = (rest.get(..3 * count)?, rest.get(3 * count..)?);
     let (mut fields, mut end) = (Vec::new(), 0);
+    let escape = (charset & 0x20 != 0).then_some(b'\\');
+    let dialect = (charset & 0x40 != 0).then_some(Dialect { delimiter: b',', quote: Some(b'"'), escape });
     for (number, bytes) in heads.as_chunks::<3>().0.iter().enumerate() {
-        let found = field(*bytes, number, end);
+        let mut found = field(*bytes, number, end);
+        if dialect.is_some() {
+            (found.start, found.width) = (number, 1);
+        }
         end = found.end();
         fields.push(found);
     }
@@ -38,7 +45,7 @@ fn layout(data: &[u8]) -> Option<(Layout, u8, &[u8])> {
     let of = RecordType { name: "r".to_owned(), is: Vec::new(), fields, key };
     let charsets = [Charset::Ascii, Charset::Latin1, Charset::Utf8];
     let layout = Layout::new(vec![of], None, *delimiter, charsets[usize::from(charset % 3)]).ok()?;
-    Some((layout.ragged(charset & 0x80 != 0), *delimiter, text))
+    Some((layout.ragged(charset & 0x80 != 0).delimited(dialect), *delimiter, text))
 }
 
 /// Asserts all of it for the layout and the records that bytes say.
@@ -48,7 +55,7 @@ pub fn check(data: &[u8]) {
     let kept = of.fields.iter().filter(|field| field.kept).count();
     for record in text.split(|byte| *byte == b'\n') {
         let mut line = Vec::new();
-        of.key_of(record, &mut line);
+        layout.key_of(0, record, &mut line);
         line.clear();
         Values::new(record, delimiter).for_each(drop);
         if layout.delimit(record, &mut line).is_err() {
@@ -60,11 +67,11 @@ pub fn check(data: &[u8]) {
         assert_eq!(parts(&line, delimiter), Some(kept));
         let values = Values::new(&line, delimiter);
         for (field, value) in of.fields.iter().filter(|field| field.kept).zip(values) {
-            let (value, stands) = (value.expect("its escapes are whole"), field.value(record));
+            let (value, stands) = (value.expect("its escapes are whole"), layout.value(field, record));
             match (value, stands.iter().all(|byte| *byte == b' ')) {
                 (None, is_blank) => assert!(is_blank && field.blank == Blank::Null, "{}", field.name),
                 (Some(value), true) => assert!(value.is_empty(), "{}", field.name),
-                (Some(value), false) => assert_eq!(value, stands, "{}", field.name),
+                (Some(value), false) => assert_eq!(*value, *stands, "{}", field.name),
             }
         }
     }

@@ -1,7 +1,9 @@
 //! A stream of bytes in blocks that end where a record ends.
 
+use evenkeel_wire::record::Dialect;
 use memchr::memrchr;
 use std::io::{self, Read};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a block, about: large enough that handing over costs nothing, small enough that many fit into a cache.
 pub const BLOCK: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
@@ -17,6 +19,19 @@ pub enum Separator {
     Line,
     /// By nothing: every record has this many bytes.
     Length(usize),
+    /// By a line feed that is in no quotes.
+    Delimited { dialect: Dialect, header: Header },
+}
+
+/// What the first line of a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// A record.
+    None,
+    /// Names of columns, which nobody looks at.
+    Any,
+    /// This line, by its XXH3: in a file with other columns values would go to the wrong places.
+    Is(u64),
 }
 
 pub struct Blocks<R> {
@@ -62,7 +77,12 @@ impl<R: Read> Blocks<R> {
         into.truncate(end);
         let offset = self.offset;
         self.offset += end as u64;
-        Ok((end > 0).then_some(offset))
+        if offset > 0 || end == 0 {
+            return Ok((end > 0).then_some(offset));
+        }
+        let head = head(into, self.separator).map_err(io::Error::other)?;
+        into.drain(..head);
+        if into.is_empty() { self.next(into) } else { Ok(Some(head as u64)) }
     }
 
     /// Reads until all of it is full or the stream ends; says how much of it is.
@@ -83,9 +103,67 @@ impl<R: Read> Blocks<R> {
         let end = match self.separator {
             Separator::Line => memrchr(b'\n', bytes).map_or(0, |place| place + 1),
             Separator::Length(length) => bytes.len() - bytes.len() % length.max(1),
+            Separator::Delimited { dialect, .. } => {
+                let mut end = 0;
+                while let Some(length) = dialect.record_end(&bytes[end..]) {
+                    end += length;
+                }
+                end
+            }
         };
         (end > 0).then_some(end)
     }
+}
+
+/// Bytes at the beginning of a file that are no record: a byte order mark, a header.
+/// Errors: it is no text with lines, with what it is.
+fn head(block: &[u8], separator: Separator) -> Result<usize, String> {
+    if matches!(separator, Separator::Length(_)) {
+        return Ok(0);
+    }
+    if let Some(what) = foreign(block) {
+        return Err(what.to_owned());
+    }
+    let mark = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let Separator::Delimited { header, .. } = separator else { return Ok(mark) };
+    let line = records(&block[mark..], separator).next().map_or(&b""[..], |(_, line)| line);
+    let whole = memchr::memchr(b'\n', &block[mark + line.len()..])
+        .map_or(block.len(), |end| mark + line.len() + end + 1);
+    match header {
+        Header::None => Ok(mark),
+        Header::Is(hash) if hash != xxh3_64(line) => Err(format!(
+            "its header is not that of the layout: {}",
+            String::from_utf8_lossy(&line[..line.len().min(200)])
+        )),
+        Header::Any | Header::Is(_) => Ok(whole),
+    }
+}
+
+/// What the first bytes of a file are that is no text with line feeds.
+fn foreign(block: &[u8]) -> Option<&'static str> {
+    let start = &block[..block.len().min(4096)];
+    let count = |is: &dyn Fn(usize, u8) -> bool| {
+        start.iter().enumerate().filter(|(at, byte)| is(*at, **byte)).count()
+    };
+    let odd = count(&|at, byte| byte == 0 && at % 2 == 1);
+    let even = count(&|at, byte| byte == 0 && at % 2 == 0);
+    if odd * 4 > start.len() || even * 4 > start.len() {
+        let little = "it is UTF-16 without a byte order mark: iconv -f UTF-16LE -t UTF-8";
+        return Some(if odd > even {
+            little
+        } else {
+            "it is UTF-16 without a byte order mark: iconv -f UTF-16BE -t UTF-8"
+        });
+    }
+    if block.contains(&b'\n') {
+        return None;
+    }
+    let ebcdic =
+        count(&|_, byte| matches!(byte, 0x40 | 0x15 | 0x25 | 0x4b..=0x6f | 0x81..=0xa9 | 0xc1..=0xf9));
+    if start.len() >= 16 && ebcdic * 10 > start.len() * 9 && count(&|_, byte| byte >= 0xf0) > 0 {
+        return Some("it is EBCDIC: iconv -f IBM1047 -t UTF-8");
+    }
+    block.contains(&b'\r').then_some("its lines end with CR alone: tr '\\r' '\\n'")
 }
 
 /// The records of a block with their offsets in it, without their line ends.
@@ -98,6 +176,10 @@ pub fn records(block: &[u8], separator: Separator) -> impl Iterator<Item = (usiz
                 Some(end) => (&rest[..end], end + 1),
                 None => (rest, rest.len()),
             },
+            Separator::Delimited { dialect, .. } => match dialect.record_end(rest) {
+                Some(whole) => (&rest[..whole - 1], whole),
+                None => (rest, rest.len()),
+            },
             Separator::Length(length) => {
                 let end = length.clamp(1, rest.len());
                 (&rest[..end], end)
@@ -106,7 +188,7 @@ pub fn records(block: &[u8], separator: Separator) -> impl Iterator<Item = (usiz
         let start = at;
         at += whole;
         let record = match separator {
-            Separator::Line => record.strip_suffix(b"\r").unwrap_or(record),
+            Separator::Line | Separator::Delimited { .. } => record.strip_suffix(b"\r").unwrap_or(record),
             Separator::Length(_) => record,
         };
         Some((start, record))
@@ -125,6 +207,34 @@ mod tests {
                 .extend(records(&block, separator).map(|(at, record)| (offset + at as u64, record.to_vec())));
         }
         found
+    }
+
+    #[test]
+    fn quotes_hold_line_ends_and_a_mark_and_a_header_are_no_records() {
+        let dialect = Dialect { delimiter: b',', quote: Some(b'"'), escape: None };
+        let of = |header| Separator::Delimited { dialect, header };
+        let text = b"\xef\xbb\xbfa,b\r\n1,\"x\ny\"\r\n2,z";
+        let below = [(8, b"1,\"x\ny\"".to_vec()), (17, b"2,z".to_vec())];
+        assert_eq!(all(text, of(Header::Any)), below);
+        assert_eq!(all(text, of(Header::Is(xxh3_64(b"a,b")))), below);
+        assert_eq!(all(text, of(Header::None))[0], (3, b"a,b".to_vec()));
+        let mut other = Blocks::new(&text[..], of(Header::Is(xxh3_64(b"b,a"))), 0);
+        assert!(other.next(&mut Vec::new()).unwrap_err().to_string().ends_with("that of the layout: a,b"));
+        assert_eq!(all(b"a,b\n", of(Header::Any)), []);
+    }
+
+    #[test]
+    fn what_is_no_text_with_line_feeds_is_named() {
+        let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+        let ebcdic = [0xf1, 0xf2, 0xf3, 0x40, 0xc1, 0xc2, 0x40, 0xf1, 0xf2, 0x15].repeat(4);
+        for (bytes, what) in [
+            (utf16("12;ab\n13;cd\n"), "UTF-16BE"),
+            (ebcdic, "EBCDIC"),
+            (b"12;ab\r13;cd\r".to_vec(), "CR alone"),
+        ] {
+            let failed = Blocks::new(&bytes[..], Separator::Line, 0).next(&mut Vec::new()).unwrap_err();
+            assert!(failed.to_string().contains(what), "{failed}");
+        }
     }
 
     #[test]
@@ -168,6 +278,8 @@ mod tests {
     proptest! {
         #[test]
         fn every_byte_lies_in_one_record_or_parts_two(text in "[ab\r\n]{0,60}") {
+            // Lines that end with CR alone are refused.
+            prop_assume!(text.contains('\n') || !text.contains('\r'));
             let found = all(text.as_bytes(), Separator::Line);
             let mut plain: Vec<&str> = text.split('\n').collect();
             if plain.last() == Some(&"") { plain.pop(); }

@@ -66,6 +66,8 @@ fn pattern(word: &str) -> Result<Vec<PathBuf>, HaulError> {
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Byte order marks of UTF-16.
+const UTF16: [&[u8]; 2] = [&[0xff, 0xfe], &[0xfe, 0xff]];
 /// Bytes that are read from a packed file at once.
 const BUFFER: usize = 1 << 18;
 
@@ -123,7 +125,7 @@ pub fn open(path: &Path, offset: u64) -> Result<Opened, HaulError> {
     skipped(Opened { stream, read, identity }, offset).map_err(failed())
 }
 
-/// Whether a file is packed; one that cannot be read is not.
+/// Whether a file is packed or in UTF-16; one that cannot be read is not.
 pub(crate) fn is_packed(path: &Path) -> bool {
     File::open(path).is_ok_and(|mut file| starts_packed(&mut file).unwrap_or(false))
 }
@@ -133,21 +135,38 @@ fn starts_packed(file: &mut File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
     file.seek(SeekFrom::Start(0))?;
-    Ok(head.starts_with(GZIP) || head.starts_with(ZSTD))
+    Ok(head.starts_with(GZIP) || head.starts_with(ZSTD) || is_utf16(&head))
 }
 
-fn unpacked(mut stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+fn is_utf16(head: &[u8]) -> bool {
+    UTF16.iter().any(|mark| head.starts_with(mark))
+}
+
+fn unpacked(stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let (head, whole) = head(stream)?;
+    match head {
+        head if head.starts_with(GZIP) => {
+            decoded(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BUFFER, whole)))
+        }
+        head if head.starts_with(ZSTD) => decoded(zstd::stream::read::Decoder::new(whole)?),
+        _ => decoded(whole),
+    }
+}
+
+/// UTF-16 as UTF-8.
+fn decoded(stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let (head, whole) = head(stream)?;
+    match is_utf16(&head) {
+        true => Ok(Box::new(encoding_rs_io::DecodeReaderBytes::new(whole))),
+        false => Ok(Box::new(whole)),
+    }
+}
+
+/// The first bytes of a stream, and the whole.
+fn head<R: Read>(mut stream: R) -> io::Result<(Vec<u8>, io::Chain<io::Cursor<Vec<u8>>, R>)> {
     let mut head = Vec::new();
     stream.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
-    let kind = head.clone();
-    let whole = io::Cursor::new(head).chain(stream);
-    Ok(match kind {
-        kind if kind.starts_with(GZIP) => {
-            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(BUFFER, whole)))
-        }
-        kind if kind.starts_with(ZSTD) => Box::new(zstd::stream::read::Decoder::new(whole)?),
-        _ => Box::new(whole),
-    })
+    Ok((head.clone(), io::Cursor::new(head).chain(stream)))
 }
 
 /// Reads on to the offset: what is packed has no other way there.
@@ -204,6 +223,10 @@ mod tests {
         text
     }
 
+    fn utf16(text: &str) -> Vec<u8> {
+        [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    }
+
     #[test]
     fn what_is_packed_is_unpacked_by_its_first_bytes_and_begins_at_any_offset() {
         let home = tempfile::tempdir().unwrap();
@@ -216,6 +239,8 @@ mod tests {
             text.clone().into_bytes(),
             [gzip.clone(), gzip].concat(),
             zstd::encode_all(text.as_bytes(), 1).unwrap(),
+            utf16(&text),
+            zstd::encode_all(&utf16(&text)[..], 1).unwrap(),
         ] {
             std::fs::write(&path, bytes).unwrap();
             assert!(said(&path, 0).starts_with(&text));

@@ -86,9 +86,9 @@ fn read_records(
 
 /// Of a record that does not fit: its fields as they stand in it, which is what there is to know it by.
 fn key_alone(sides: &Sides<'_>, record: &[u8]) -> Option<Values> {
-    let of = record_type(sides);
+    let (layout, of) = (&sides.records.file.layout, record_type(sides));
     let kept = of.fields.iter().filter(|field| field.kept);
-    Some(kept.map(|field| Some(field.value(record).to_vec())).collect())
+    Some(kept.map(|field| Some(layout.value(field, record).into_owned())).collect())
 }
 
 fn read_rows(

@@ -102,7 +102,8 @@ impl Records<'_> {
         let fields = &self.file.layout.types()[self.record_type].fields;
         self.tables.retired.iter().find_map(|(column, days)| {
             let by = fields.iter().find(|field| field.name.eq_ignore_ascii_case(column));
-            let text = by.and_then(|field| std::str::from_utf8(field.value(record)).ok()).unwrap_or_default();
+            let text = by.map(|field| self.file.layout.value(field, record)).unwrap_or_default();
+            let text = std::str::from_utf8(&text).unwrap_or_default();
             let mut day = [8, 10].into_iter().filter_map(|end| Day::parse(text.get(..end)?));
             day.next().filter(|day| days.contains_key(day)).and_then(|day| day.number().try_into().ok())
         })
@@ -113,7 +114,7 @@ impl Records<'_> {
             // Nobody's: that it is a reject is told in the audit of every type.
             None => Some(self.canon.unfit(None, record, place, scratch)),
             Some(index) if index != self.record_type => None,
-            Some(index) => Some(self.canon.unfit(layout.types().get(index), record, place, scratch)),
+            Some(index) => Some(self.canon.unfit(Some((layout, index)), record, place, scratch)),
         }
     }
 }

@@ -218,22 +218,29 @@ impl Canon {
 
     /// The group of a record that does not fit: that of its key where it has one, so that it is found beside a row that was stored
     /// of it; else one of its own.
-    pub fn unfit(&self, of: Option<&RecordType>, record: &[u8], place: u64, scratch: &mut Scratch) -> u128 {
+    pub fn unfit(
+        &self,
+        of: Option<(&Layout, usize)>,
+        record: &[u8],
+        place: u64,
+        scratch: &mut Scratch,
+    ) -> u128 {
         match of.is_some_and(|of| self.put_key(of, record, scratch)) {
             true => scratch.group(),
             false => xxh3_128(&[&b"unfit"[..], &place.to_be_bytes(), record].concat()),
         }
     }
 
-    fn put_key(&self, of: &RecordType, record: &[u8], scratch: &mut Scratch) -> bool {
+    fn put_key(&self, (layout, index): (&Layout, usize), record: &[u8], scratch: &mut Scratch) -> bool {
         scratch.key.clear();
+        let of = &layout.types()[index];
         let key: Vec<_> = of.key.iter().filter_map(|index| of.fields.get(*index)).collect();
         for (field, place) in key.iter().zip(&self.key) {
-            let value = field.value(record);
+            let value = layout.value(field, record);
             if value.is_empty() || (field.trim == Trim::None && value.trim_ascii().is_empty()) {
                 return false;
             }
-            self.forms[*place].put(Some(value), self.says, &mut scratch.key);
+            self.forms[*place].put(Some(&value), self.says, &mut scratch.key);
         }
         !self.key.is_empty()
     }

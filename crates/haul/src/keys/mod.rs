@@ -56,10 +56,10 @@ impl Entry {
     /// Of a record whose type has this index; `None` where records of that type have no key. Its values are those that would be stored, so
     /// that converting, loading and auditing take the same records for one. `key` is memory to put it together in.
     pub fn of(layout: &Layout, index: usize, record: &[u8], place: Place, key: &mut Vec<u8>) -> Option<Self> {
-        let of = layout.types().get(index).filter(|of| !of.key.is_empty())?;
+        layout.types().get(index).filter(|of| !of.key.is_empty())?;
         key.clear();
         key.extend_from_slice(&(index as u32).to_be_bytes());
-        of.key_of(record, key);
+        layout.key_of(index, record, key);
         Some(Self::new(key, record, place))
     }
 

@@ -1,13 +1,20 @@
 //! How records lie, from a TOML file with names, types and checks.
 
 mod guess;
+mod zone;
 
-use super::blocks::Separator;
-use evenkeel_wire::record::{Blank, Charset, Check, Field, Kind, Layout, LayoutError, RecordType, Trim};
+use super::blocks::{Header, Separator};
+use evenkeel_wire::record::{
+    Blank, Charset, Check, Dialect, Field, Kind, Layout, LayoutError, Pattern, RecordType, Trim,
+};
 pub use guess::{Guess, NoLayout, Sample, guess};
 use serde::Deserialize;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+use zone::Offsets;
 
 /// Reads a layout file, whatever its name ends with.
 pub fn read(path: &Path) -> Result<LayoutFile, LayoutFileError> {
@@ -31,6 +38,10 @@ struct File {
     ragged: bool,
     #[serde(default)]
     separator: SeparatorWord,
+    /// The records have delimiters.
+    delimited: Option<DelimitedTable>,
+    /// On whose clock instants are that say how far they are from UTC.
+    zone: Option<String>,
     #[serde(default)]
     key: Vec<String>,
     #[serde(default, rename = "field")]
@@ -42,6 +53,70 @@ struct File {
 
 fn semicolon() -> String {
     ";".to_owned()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DelimitedTable {
+    #[serde(default = "comma")]
+    by: char,
+    #[serde(default = "quote")]
+    quote: String,
+    escape: Option<char>,
+    #[serde(default)]
+    header: HeaderWord,
+}
+
+fn comma() -> char {
+    ','
+}
+
+fn quote() -> String {
+    "\"".to_owned()
+}
+
+/// Whether there is one, or the line that it is.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum HeaderWord {
+    Has(bool),
+    Is(String),
+}
+
+impl Default for HeaderWord {
+    fn default() -> Self {
+        Self::Has(false)
+    }
+}
+
+impl DelimitedTable {
+    fn separator(&self) -> Result<(Dialect, Separator), Problem> {
+        let byte = |letter: char| u8::try_from(letter).ok().filter(u8::is_ascii);
+        let one = |letter: Option<char>, name: &str| {
+            let found = letter.map(|letter| {
+                byte(letter).ok_or_else(|| Problem::new(format!("{name} is one ASCII character")))
+            });
+            found.transpose()
+        };
+        let dialect = Dialect {
+            delimiter: one(Some(self.by), "by")?.unwrap_or(b','),
+            quote: one(self.quote.chars().next(), "quote")?,
+            escape: one(self.escape, "escape")?,
+        };
+        let header = match &self.header {
+            HeaderWord::Has(false) => Header::None,
+            HeaderWord::Has(true) => Header::Any,
+            HeaderWord::Is(line) => Header::Is(xxh3_64(line.as_bytes())),
+        };
+        match [Some(dialect.delimiter), dialect.quote, dialect.escape]
+            .iter()
+            .flatten()
+            .any(|byte| b"\r\n".contains(byte))
+        {
+            true => Err(Problem::new("a line end parts records, not fields")),
+            false => Ok((dialect, Separator::Delimited { dialect, header })),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -69,7 +144,10 @@ struct FieldTable {
     name: String,
     /// Where it begins; where the one before it ends, unless told otherwise.
     start: Option<usize>,
-    width: usize,
+    /// In bytes; where fields have delimiters, those of the longest value.
+    width: Option<usize>,
+    /// How its instants are written.
+    time: Option<String>,
     #[serde(default, rename = "type")]
     kind: KindWord,
     #[serde(default)]
@@ -138,23 +216,33 @@ pub(crate) fn parse(text: &str) -> Result<LayoutFile, Problem> {
             format!("record type `{}`: files are named by it, so take letters, digits, _ and -", table.name);
         return Err(Problem::new(text));
     }
+    let dialect = file.delimited.as_ref().map(DelimitedTable::separator).transpose()?;
+    let zone = zone::offsets(file.zone.as_deref().unwrap_or("UTC")).map_err(Problem::new)?;
+    let record_type = |table| record_type(table, dialect.is_some(), &zone);
     let types = tables.into_iter().map(record_type).collect::<Result<Vec<_>, _>>()?;
-    let layout = Layout::new(types, tell, delimiter, file.charset.into())?.ragged(file.ragged);
+    let layout = Layout::new(types, tell, delimiter, file.charset.into())?
+        .ragged(file.ragged)
+        .delimited(dialect.map(|(dialect, _)| dialect));
     let separator = match (file.separator, layout.types()) {
-        (SeparatorWord::Line, _) => Separator::Line,
-        (SeparatorWord::None, [one]) if !file.ragged => Separator::Length(one.length()),
+        (SeparatorWord::Line, _) => dialect.map_or(Separator::Line, |(_, separator)| separator),
+        (SeparatorWord::None, [one]) if !file.ragged && dialect.is_none() => Separator::Length(one.length()),
         _ => return Err(Problem::new("records without line ends are of one type and one length")),
     };
     Ok(LayoutFile { layout, separator, text: text.to_owned() })
 }
 
-fn record_type(table: RecordTable) -> Result<RecordType, Problem> {
+fn record_type(table: RecordTable, is_delimited: bool, zone: &Offsets) -> Result<RecordType, Problem> {
     let (mut fields, mut end) = (Vec::new(), 0_usize);
     for field in table.fields {
+        let width = match field.width {
+            _ if is_delimited => 1,
+            Some(width) => width,
+            None => return Err(Problem::new(format!("field {} has no width", field.name))),
+        };
         let start = field.start.unwrap_or(end);
-        end = start.saturating_add(field.width);
+        end = start.saturating_add(width);
         let in_key = table.key.contains(&field.name);
-        fields.push(of_table(field, start, in_key)?);
+        fields.push(of_table(field, start..end, in_key, zone)?);
     }
     let place = |name: &String| {
         let found = fields.iter().position(|field: &Field| &field.name == name);
@@ -165,8 +253,19 @@ fn record_type(table: RecordTable) -> Result<RecordType, Problem> {
     Ok(RecordType { name: table.name, is, fields, key })
 }
 
-fn of_table(table: FieldTable, start: usize, in_key: bool) -> Result<Field, Problem> {
+fn of_table(table: FieldTable, place: Range<usize>, in_key: bool, zone: &Offsets) -> Result<Field, Problem> {
     let name = table.name;
+    let pattern = match table.time.as_deref() {
+        None => None,
+        Some(_) if !matches!(table.kind, KindWord::Time) => {
+            return Err(Problem::new(format!("{name}: `time` is for type = \"time\"")));
+        }
+        Some(text) => Some(Pattern::parse(text, Arc::clone(zone)).ok_or_else(|| {
+            let known =
+                "iso, epoch, epoch_ms, or letters as in dd/mm/yy hh:mmAM, yyyy-mm-dd hh:mm:ss, mon d yyyy";
+            Problem::new(format!("{name}: time = \"{text}\" is none of {known}"))
+        })?),
+    };
     let kind = match (Kind::from(table.kind), table.scale) {
         (kind, None) => kind,
         (Kind::Decimal, Some(scale @ 1..=30)) => Kind::Scaled(scale),
@@ -186,7 +285,14 @@ fn of_table(table: FieldTable, start: usize, in_key: bool) -> Result<Field, Prob
         (_, _, false) => return Err(Problem::new(format!("{name}: either bounds or one_of"))),
     };
     let trim = table.trim.into();
-    Ok(Field { name, start, width: table.width, kind, trim, blank, check, kept: !table.skip })
+    let (start, width) = (place.start, place.len());
+    let most = table.width.unwrap_or(match kind {
+        Kind::Text => 255,
+        Kind::Time if pattern.as_ref().is_some_and(|pattern| !pattern.has_time()) => 8,
+        Kind::Time => 14,
+        _ => 18,
+    });
+    Ok(Field { name, start, width, most, kind, trim, blank, check, pattern, kept: !table.skip })
 }
 
 fn problem(text: &str, error: &toml::de::Error) -> Problem {

@@ -7,8 +7,8 @@ use crate::input::{self, Identity, is_packed};
 use crate::table::{Table, quoted};
 use crate::{HaulError, refused};
 use evenkeel_site::server::Control;
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -40,8 +40,17 @@ pub struct LoadedFile {
 pub(super) struct Looked {
     pub path: PathBuf,
     pub identity: Identity,
-    /// Length and XXH3.
+    /// Length and XXH3 of what it says, unpacked.
     pub content: (u64, u64),
+    /// The same of its beginnings that are as long as files which were loaded.
+    beginnings: Vec<(u64, u64)>,
+}
+
+impl Looked {
+    /// Whether it begins with all that a file was when it was loaded, and has more.
+    fn continues(&self, before: &KnownFile) -> bool {
+        before.content.0 > 0 && self.beginnings.contains(&before.content)
+    }
 }
 
 pub(super) struct Ground<'a> {
@@ -53,26 +62,27 @@ pub(super) struct Ground<'a> {
 }
 
 /// Reads all files once, to know them again.
-pub(super) fn look(inputs: &[PathBuf]) -> Result<Vec<Looked>, HaulError> {
+pub(super) fn look(inputs: &[PathBuf], known: &[KnownFile]) -> Result<Vec<Looked>, HaulError> {
+    let lengths: BTreeSet<u64> = known.iter().map(|file| file.content.0).collect();
     let mut all: Vec<Looked> = Vec::new();
     for path in inputs {
         let full = path.canonicalize().map_err(HaulError::io("read", path))?;
-        let (identity, content) = read_whole(&full, &|| hash(&full, u64::MAX))?;
+        let (identity, (content, beginnings)) = read_whole(&full, &|| hash(&full, &lengths))?;
         if let Some(same) = all.iter().find(|known| known.content == content && content.0 > 0) {
             let what = format!("{} and {} are the same, byte by byte", same.path.display(), full.display());
             return Err(HaulError::File(refused(what, "name it once")));
         }
-        all.push(Looked { path: full, identity, content });
+        all.push(Looked { path: full, identity, content, beginnings });
     }
     Ok(all)
 }
 
 /// What a file is, and its length and hash: of one file, that was the same before and after it was read.
-fn read_whole(path: &Path, hash: &dyn Fn() -> io::Result<u64>) -> Result<(Identity, (u64, u64)), HaulError> {
+fn read_whole<T>(path: &Path, hash: &dyn Fn() -> Result<T, HaulError>) -> Result<(Identity, T), HaulError> {
     let before = Identity::of(path);
-    let hash = hash().map_err(HaulError::io("read", path))?;
+    let hash = hash()?;
     match before.filter(|before| Identity::of(path).as_ref() == Some(before)) {
-        Some(same) => Ok((same, (same.size, hash))),
+        Some(same) => Ok((same, hash)),
         None => {
             let what =
                 "it was changed or replaced while it was looked at; run again when nothing writes to it";
@@ -81,12 +91,27 @@ fn read_whole(path: &Path, hash: &dyn Fn() -> io::Result<u64>) -> Result<(Identi
     }
 }
 
-pub(super) fn hash(path: &Path, bytes: u64) -> io::Result<u64> {
-    let (mut file, mut hash, mut piece) = (File::open(path)?.take(bytes), Xxh3::new(), vec![0; 1 << 20]);
+/// Length and XXH3.
+type Content = (u64, u64);
+
+/// Of what a file says, and of its beginnings of these lengths.
+fn hash(path: &Path, lengths: &BTreeSet<u64>) -> Result<(Content, Vec<Content>), HaulError> {
+    let (mut stream, mut hash, mut piece) = (input::open(path, 0)?.stream, Xxh3::new(), vec![0; 1 << 20]);
+    let (mut length, mut beginnings) = (0, Vec::new());
     loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hash.digest()),
-            count => hash.update(&piece[..count]),
+        let next = lengths.range(length + 1..).next().map_or(u64::MAX, |next| next - length);
+        let room = piece.len().min(usize::try_from(next).unwrap_or(usize::MAX));
+        match stream.read(&mut piece[..room]) {
+            Ok(0) => return Ok(((length, hash.digest()), beginnings)),
+            Ok(count) => {
+                hash.update(&piece[..count]);
+                length += count as u64;
+                if lengths.contains(&length) {
+                    beginnings.push((length, hash.digest()));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(HaulError::io("read", path)(error)),
         }
     }
 }
@@ -110,7 +135,9 @@ fn one(
     let name = file.path.to_string_lossy().into_owned();
     let same = known.iter().find(|each| each.content == file.content);
     let named = || known.iter().rev().find(|each| each.name == name);
-    let Some(before) = same.or_else(named) else { return fresh(control, ground, file, name) };
+    // Of those that it goes on from, the longest.
+    let grown = || known.iter().filter(|each| file.continues(each)).max_by_key(|each| each.content.0);
+    let Some(before) = same.or_else(named).or_else(grown) else { return fresh(control, ground, file, name) };
     if before.has_holes {
         return Err(HaulError::File(refused(
             format!(
@@ -177,8 +204,7 @@ fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result
             format!("{path} was loaded into {tables} before with {known} bytes, now it has {now}: {why}");
         Err(HaulError::File(refused(what, hint)))
     };
-    let begins = || hash(path, before.content.0).map_err(HaulError::io("read", path));
-    if file.content.0 <= before.content.0 || begins()? != before.content.1 {
+    if file.content.0 <= before.content.0 || !file.continues(before) {
         return replaced(
             "its content has changed",
             "give the new file another name, or put the former one back to go on with it",
@@ -196,8 +222,8 @@ fn check_grown(ground: &Ground<'_>, file: &Looked, before: &KnownFile) -> Result
 fn ends_a_record(file: &Looked, end: u64, separator: Separator) -> Result<bool, HaulError> {
     match separator {
         Separator::Length(length) => Ok(end.is_multiple_of(length.max(1) as u64)),
-        Separator::Line if end == 0 => Ok(true),
-        Separator::Line => {
+        _ if end == 0 => Ok(true),
+        Separator::Line | Separator::Delimited { .. } => {
             let mut last = [0];
             let mut stream = input::open(&file.path, end - 1)?.stream;
             stream.read_exact(&mut last).map_err(HaulError::io("read", &file.path))?;
@@ -270,10 +296,8 @@ pub(super) fn settle_cut(
 
 /// Whether a file is there: as it was, or one that was begun and has grown since.
 fn is_same(file: &KnownFile, now: &Looked) -> bool {
-    let path = &now.path;
-    let is_longer = || now.content.0 > file.content.0 && path.to_string_lossy() == file.name;
-    let begins_alike = || hash(path, file.content.0).is_ok_and(|hash| hash == file.content.1);
-    now.content == file.content || (!file.done && is_longer() && begins_alike())
+    now.content == file.content
+        || (!file.done && now.path.to_string_lossy() == file.name && now.continues(file))
 }
 
 /// Has tables count what is in them; whether one of them did not. A server that was killed within a statement leaves rows in the
@@ -310,11 +334,12 @@ mod tests {
         let (path, other) = (home.path().join("calls"), home.path().join("other"));
         fs::write(&path, "first").unwrap();
         fs::write(&other, "other").unwrap();
-        let (_, content) = read_whole(&path, &|| hash(&path, u64::MAX)).unwrap();
-        assert_eq!(content, (5, xxhash_rust::xxh3::xxh3_64(b"first")));
+        let (_, content) = read_whole(&path, &|| hash(&path, &BTreeSet::from([2]))).unwrap();
+        let of = |text: &[u8]| (text.len() as u64, xxhash_rust::xxh3::xxh3_64(text));
+        assert_eq!(content, (of(b"first"), vec![of(b"fi")]));
         let replaced = || {
-            let found = hash(&path, u64::MAX);
-            fs::rename(&other, &path)?;
+            let found = hash(&path, &BTreeSet::new());
+            fs::rename(&other, &path).unwrap();
             found
         };
         assert!(matches!(read_whole(&path, &replaced), Err(HaulError::Changed { at: 5, .. })));

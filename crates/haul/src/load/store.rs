@@ -256,9 +256,16 @@ fn records_at(input: &Path, places: &[u64], separator: Separator) -> Result<Vec<
         let read = match separator {
             Separator::Line => stream.by_ref().take(LONGEST + 2).read_until(b'\n', &mut record),
             Separator::Length(length) => stream.by_ref().take(length as u64).read_to_end(&mut record),
+            Separator::Delimited { dialect, .. } => loop {
+                match stream.by_ref().take(LONGEST + 2).read_until(b'\n', &mut record) {
+                    Ok(1..) if dialect.record_end(&record).is_none() && record.len() < LONGEST as usize => {}
+                    Ok(_) => break Ok(record.len()),
+                    Err(error) => break Err(error),
+                }
+            },
         };
         at += read.map_err(failed())? as u64;
-        if separator == Separator::Line {
+        if !matches!(separator, Separator::Length(_)) {
             record.pop_if(|last| *last == b'\n');
             record.pop_if(|last| *last == b'\r');
         }

@@ -20,7 +20,7 @@ impl Job<'_> {
         let (engine, now) = self.look_at_tables(control)?;
         self.check_options(engine)?;
         let mut known = self.known(control, &named, now)?;
-        let looked = files::look(&self.inputs)?;
+        let looked = files::look(&self.inputs, &known)?;
         let mut notes = Vec::new();
         if !engine.has_transactions() && now != Origin::Created {
             let shortest = self.file.layout.types().iter().map(|each| each.length()).min().unwrap_or(1);

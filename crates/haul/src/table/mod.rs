@@ -148,7 +148,7 @@ const INSTANT: usize = 14;
 impl Column {
     /// Of a field: wide enough for all that it can hold.
     fn of(field: &Field) -> Self {
-        let (name, width, kind) = (field.name.clone(), field.width, field.kind);
+        let (name, width, kind) = (field.name.clone(), field.most, field.kind);
         Self { name, width, kind, column_type: column_type(field), null: field.blank == Blank::Null }
     }
 
@@ -159,7 +159,7 @@ impl Column {
 }
 
 fn column_type(field: &Field) -> String {
-    match (field.kind, field.width) {
+    match (field.kind, field.most) {
         // No number and no instant is an empty text.
         (Kind::Text, width) => text(width),
         (Kind::Scaled(scale), width) if field.blank == Blank::Empty => text(width + scale as usize + 2),

@@ -2,6 +2,7 @@
 
 use super::field::trimmed;
 use super::{Blank, Charset, Field, Layout, RecordType, Reject, Trim, What, word};
+use std::borrow::Cow;
 
 /// What stands for NULL.
 const NULL: &[u8] = b"\\N";
@@ -17,7 +18,7 @@ impl Layout {
 
     /// The same of a record whose type is known by its index.
     pub fn delimit_as(&self, index: usize, record: &[u8], out: &mut Vec<u8>) -> Result<(), Reject> {
-        if self.plans[index].line(record, self.delimiter, out) {
+        if self.dialect.is_none() && self.plans[index].line(record, self.delimiter, out) {
             return Ok(());
         }
         self.delimit_closely(index, record, out)
@@ -27,7 +28,12 @@ impl Layout {
     fn delimit_closely(&self, index: usize, record: &[u8], out: &mut Vec<u8>) -> Result<(), Reject> {
         let before = out.len();
         let refused = |(field, what)| Reject { record_type: Some(index), field, what };
-        let done = self.fields(&self.types()[index], record, out).map_err(refused);
+        let of = &self.types()[index];
+        let done = match self.dialect {
+            None => self.fields(of, record, out),
+            Some(dialect) => self.cells(of, dialect.cells(record), out),
+        };
+        let done = done.map_err(refused);
         if done.is_err() {
             out.truncate(before);
         }
@@ -51,6 +57,42 @@ impl Layout {
         Ok(())
     }
 
+    /// The same of a record whose fields are parted: as many as its type has columns, or fewer where it may end early.
+    fn cells<'a>(
+        &self,
+        of: &RecordType,
+        cells: impl Iterator<Item = Result<Cow<'a, [u8]>, What>>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), (Option<usize>, What)> {
+        let (mut fields, mut found) = (of.fields.iter().enumerate().peekable(), 0);
+        for cell in cells {
+            let cell = cell.map_err(|what| (None, what))?;
+            if let Some((index, field)) = fields.next_if(|(_, field)| field.start == found)
+                && field.kept
+            {
+                if field.pattern.is_none() && trimmed(&cell, field.trim).len() > field.most {
+                    return Err((Some(index), What::Wide(field.most)));
+                }
+                self.field(field, &cell, false, out).map_err(|what| (Some(index), what))?;
+                out.push(self.delimiter);
+            }
+            found += 1;
+        }
+        let expected = of.length();
+        match found {
+            _ if found > expected => return Err((None, What::Long { found, expected })),
+            _ if found < expected && !self.ragged => return Err((None, What::Short { found, expected })),
+            _ => {}
+        }
+        for (index, field) in fields.filter(|(_, field)| field.kept) {
+            self.field(field, b"", false, out).map_err(|what| (Some(index), what))?;
+            out.push(self.delimiter);
+        }
+        out.pop();
+        out.push(b'\n');
+        Ok(())
+    }
+
     /// Whether the record is as long as its type.
     fn fits(&self, of: &RecordType, record: &[u8]) -> Result<(), What> {
         let (found, expected) = (record.len(), of.length());
@@ -67,7 +109,9 @@ impl Layout {
 
     fn field(&self, field: &Field, bytes: &[u8], plain: bool, out: &mut Vec<u8>) -> Result<(), What> {
         let value = trimmed(bytes, field.trim);
-        if value.is_empty() || (field.trim == Trim::None && trimmed(value, Trim::Both).is_empty()) {
+        let is_none = field.pattern.as_ref().is_some_and(|pattern| pattern.is_none(value));
+        if value.is_empty() || is_none || (field.trim == Trim::None && trimmed(value, Trim::Both).is_empty())
+        {
             return match field.blank {
                 Blank::Null => {
                     out.extend_from_slice(NULL);
@@ -78,8 +122,11 @@ impl Layout {
             };
         }
         if !plain {
-            self.charset.judge(value)?;
+            self.charset.judge(value, self.dialect.is_some())?;
         }
+        let instant =
+            field.pattern.as_ref().map(|pattern| pattern.instant(value).ok_or(What::Time)).transpose()?;
+        let value = instant.as_ref().map_or(value, |instant| &instant[..]);
         field.judge(value)?;
         let value = field.kind.pointed(value);
         match plain {
@@ -93,20 +140,23 @@ impl Layout {
 /// A backslash before what would part fields or escape what follows.
 fn escape(value: &[u8], delimiter: u8, out: &mut Vec<u8>) {
     for byte in value {
-        if *byte == delimiter || *byte == b'\\' {
-            out.push(b'\\');
+        match *byte {
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            byte if byte == delimiter || byte == b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            byte => out.push(byte),
         }
-        out.push(*byte);
     }
 }
 
 impl Charset {
-    /// Whether all bytes of a value are letters of the character set.
-    pub(super) fn judge(self, value: &[u8]) -> Result<(), What> {
+    /// Whether all bytes of a value are letters of the character set, or line ends where it may have some.
+    pub(super) fn judge(self, value: &[u8], has_lines: bool) -> Result<(), What> {
         for byte in value {
             match byte {
                 0 => return Err(What::Nul),
                 b'\t' => {}
+                b'\n' | b'\r' if has_lines => {}
                 0x01..=0x1f | 0x7f => return Err(What::Control(*byte)),
                 0x80.. if self == Self::Ascii => return Err(What::Charset),
                 _ => {}

@@ -1,16 +1,22 @@
 //! One field of a record.
 
+use super::Pattern;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: String,
     pub start: usize,
     pub width: usize,
+    /// Bytes of its longest value: its width, where it has a fixed one.
+    pub most: usize,
     pub kind: Kind,
     /// Which blanks around its value are padding.
     pub trim: Trim,
     /// What a field of blanks alone means.
     pub blank: Blank,
     pub check: Check,
+    /// How an instant is written; `None` as [`Kind::Time`] is.
+    pub pattern: Option<Pattern>,
     /// Whether it becomes a column; a filler does not.
     pub kept: bool,
 }
@@ -54,10 +60,12 @@ impl Field {
             name: name.to_owned(),
             start,
             width,
+            most: width,
             kind: Kind::Text,
             trim: Trim::Both,
             blank: Blank::Empty,
             check: Check::None,
+            pattern: None,
             kept: true,
         }
     }

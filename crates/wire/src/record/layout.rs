@@ -1,6 +1,9 @@
 //! Where the fields of a record lie.
 
+use super::dialect::Dialect;
+use super::field::{Field, trimmed};
 use super::plan::{Plan, RecordType};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -15,6 +18,8 @@ pub struct Layout {
     pub(super) charset: Charset,
     /// Whether a record may end within its last field.
     pub(super) ragged: bool,
+    /// How the fields of a record are parted; `None` where they have fixed widths.
+    pub(super) dialect: Option<Dialect>,
 }
 
 /// Bytes that text may have; control characters are in none, but for a tabulator.
@@ -70,12 +75,47 @@ impl Layout {
         types.iter().try_for_each(check_type)?;
         check_tell(&types, tell.as_ref())?;
         let plans = types.iter().map(Plan::new).collect();
-        Ok(Self { types, plans, tell, delimiter, charset, ragged: false })
+        Ok(Self { types, plans, tell, delimiter, charset, ragged: false, dialect: None })
     }
 
     /// The same, where a record may end within its last field.
     pub fn ragged(self, ragged: bool) -> Self {
         Self { ragged, ..self }
+    }
+
+    /// The same of records whose fields are parted by a delimiter: a field begins at the column of its `start`, and has a width of one.
+    pub fn delimited(self, dialect: Option<Dialect>) -> Self {
+        Self { dialect, ..self }
+    }
+
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.dialect
+    }
+
+    /// What a record has in a field, without its padding, an instant as it is stored; of a record that ends before or within it, what
+    /// there is.
+    pub fn value<'a>(&self, field: &Field, record: &'a [u8]) -> Cow<'a, [u8]> {
+        let value = match self.dialect {
+            None => Cow::Borrowed(field.value(record)),
+            Some(dialect) => match dialect.cells(record).nth(field.start) {
+                Some(Ok(Cow::Borrowed(value))) => Cow::Borrowed(trimmed(value, field.trim)),
+                Some(Ok(Cow::Owned(value))) => Cow::Owned(trimmed(&value, field.trim).to_vec()),
+                _ => Cow::Borrowed(&b""[..]),
+            },
+        };
+        let instant = field.pattern.as_ref().and_then(|pattern| pattern.instant(&value));
+        instant.map_or(value, Cow::Owned)
+    }
+
+    /// Appends the key of a record of the type with this index: each value without its padding, and its length, so that no two keys run
+    /// into one. Of a field within which the record ends, what there is.
+    pub fn key_of(&self, index: usize, record: &[u8], out: &mut Vec<u8>) {
+        let of = &self.types[index];
+        for field in of.key.iter().filter_map(|index| of.fields.get(*index)) {
+            let value = self.value(field, record);
+            out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+            out.extend_from_slice(&value);
+        }
     }
 
     pub fn types(&self) -> &[RecordType] {
@@ -108,8 +148,11 @@ impl Layout {
     /// Index of the type that a record is of.
     pub fn type_of(&self, record: &[u8]) -> Option<usize> {
         let Some(tell) = self.tell.clone() else { return Some(0) };
-        let told = record.get(tell)?;
-        self.types.iter().position(|each| each.is.iter().any(|is| is == told))
+        let told = match self.dialect {
+            None => Cow::Borrowed(record.get(tell)?),
+            Some(dialect) => dialect.cells(record).nth(tell.start)?.ok()?,
+        };
+        self.types.iter().position(|each| each.is.iter().any(|is| **is == *told))
     }
 }
 

@@ -176,7 +176,7 @@ impl Judge {
             (Kind::Text, Check::None) => Self::Nothing,
             (Kind::Integer, Check::None) => Self::Integer,
             (Kind::Decimal, Check::None) => Self::Decimal,
-            (Kind::Time, Check::None) => Self::Time,
+            (Kind::Time, Check::None) if field.pattern.is_none() => Self::Time,
             (Kind::Integer, Check::Within(least, most)) => Self::Within(*least, *most),
             (Kind::Text, Check::OneOf(values)) => {
                 // A byte of zero is in no plain record, and would be taken for the end of a value.
@@ -235,15 +235,5 @@ impl RecordType {
     /// Bytes of a record, without its line end.
     pub fn length(&self) -> usize {
         self.fields.last().map_or(0, Field::end)
-    }
-
-    /// Appends the key of a record: each value without its padding, and its length, so that no two keys run into one. Of a field within
-    /// which the record ends, what there is.
-    pub fn key_of(&self, record: &[u8], out: &mut Vec<u8>) {
-        for field in self.key.iter().filter_map(|index| self.fields.get(*index)) {
-            let value = field.value(record);
-            out.extend_from_slice(&(value.len() as u32).to_be_bytes());
-            out.extend_from_slice(value);
-        }
     }
 }

@@ -94,6 +94,10 @@ pub enum What {
     Blank,
     /// A backslash with nothing behind it.
     Escape,
+    /// More bytes than a value of this field may have.
+    Wide(usize),
+    /// A quote that does not end, or has something but a delimiter behind it.
+    Quote,
 }
 
 impl Reject {
@@ -126,6 +130,8 @@ impl What {
             Self::NotListed => "not one of the values listed".to_owned(),
             Self::Blank => "blank, and a value is required".to_owned(),
             Self::Escape => "a backslash at the end".to_owned(),
+            Self::Wide(most) => format!("more than {most} bytes"),
+            Self::Quote => "a quote that does not end, or ends before the value does".to_owned(),
         }
     }
 }

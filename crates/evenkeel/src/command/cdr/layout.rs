@@ -11,6 +11,7 @@ use evenkeel_haul::input;
 use evenkeel_haul::layout::{Guess, NoLayout, Sample, guess};
 use evenkeel_haul::load::{Check, Loaded};
 use evenkeel_os::clock::Clock;
+use evenkeel_wire::record::Dialect;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Read;
@@ -31,12 +32,13 @@ Examples:
   evenkeel cdr layout calls-0801.cdr > calls.toml
   evenkeel cdr layout calls-0801.cdr.gz --output calls.toml --quiet
 
-It looks at the first 4 MB: columns are where blanks and kinds of letters change over many records, numbers stand
+It looks at the first 4 MB. Lines with delimiters (, ; tab |) get names from their header and types from their values.
+Of others columns are where blanks and kinds of letters change over many records, numbers stand
 to the right, and instants are those that the calendar has. What cannot be told, as two fields of digits side by
 side, is a comment in the layout. The first records are shown below a ruler on the error stream.
 
 Exit codes: 0 a layout, to be mended by hand; 2 wrong use, or a file that cannot be read or written; 3 it holds no
-records of fixed width, or too few to tell.")]
+records, or too few to tell.")]
 pub struct Args {
     /// File to look at, packed or not, or - for the standard input
     #[arg(value_name = "FILE")]
@@ -76,36 +78,33 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to do about a file whose lines have delimiters.
+/// What to do about a file whose lines have delimiters, where the layout has fields of fixed width.
 pub(super) fn delimited(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     input::open(path, 0).ok()?.stream.take(64 << 10).read_to_end(&mut bytes).ok()?;
-    let why = Sample::new(&bytes, false).err()?;
-    let is_delimited = matches!(why, NoLayout::Delimited { .. });
-    is_delimited.then(|| format!("{}: {why}\n  hint: {}\n", path.display(), hint(&why)))
+    let by = char::from(Sample::new(&bytes, false).ok()?.dialect?.delimiter);
+    let file = path.display();
+    Some(format!(
+        "{file}: the fields of its lines are parted by {by:?}, and the layout has fields of fixed width\n  hint: `evenkeel cdr layout \
+         {file} > calls.toml` writes a layout for it\n"
+    ))
 }
 
-fn hint(why: &NoLayout) -> String {
-    let hint = match why {
-        NoLayout::Delimited { delimiter, .. } => {
-            let mark = if *delimiter == '\t' { "\\t".to_owned() } else { delimiter.to_string() };
-            return format!(
-                "cdr convert and cdr load take fields of fixed width alone. Let the server read this file: LOAD DATA LOCAL \
-                 INFILE 'FILE' INTO TABLE calls FIELDS TERMINATED BY '{mark}'; then `evenkeel cdr dispatch` moves the rows \
-                 to day tables"
-            );
-        }
+fn hint(why: &NoLayout) -> &'static str {
+    match why {
         NoLayout::Few(_) => {
             "take a longer file, or write the layout by hand: evenkeel cdr convert --help shows one"
         }
         _ => "evenkeel cdr convert --help shows a layout that is written by hand",
-    };
-    hint.to_owned()
+    }
 }
 
 /// The first records below a ruler, with a mark where each field begins; then the fields by name.
 fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
     let of = &guess.layout.types()[0];
+    if let Some(dialect) = sample.dialect {
+        return shown_columns(guess, sample, dialect);
+    }
     let records = sample.first(1000).iter().filter(|record| record.len() == of.length()).take(SHOWN);
     let starts: Vec<usize> = of.fields.iter().map(|field| field.start).collect();
     let mut text = format!("{} bytes\n", of.length());
@@ -130,6 +129,24 @@ fn shown(guess: &Guess, sample: &Sample<'_>) -> String {
     }
     let doubts = format::counted(guess.doubts.len(), "doubt");
     let _ = writeln!(text, "{doubts} in the layout's comments: mend it by hand");
+    text
+}
+
+/// The fields by name, each with its first values.
+fn shown_columns(guess: &Guess, sample: &Sample<'_>, dialect: Dialect) -> String {
+    let records = || sample.first(SHOWN + 1).iter().skip(1);
+    let mut text = String::new();
+    for field in &guess.layout.types()[0].fields {
+        let value = |record: &&[u8]| match dialect.cells(record).nth(field.start) {
+            Some(Ok(value)) => String::from_utf8_lossy(&value).into_owned(),
+            _ => String::new(),
+        };
+        let values: Vec<String> = records().map(value).collect();
+        let kind = format!("{:?}", field.kind).to_lowercase();
+        let _ = writeln!(text, "  {:<20} {kind:<8} {}", field.name, values.join(" | "));
+    }
+    let doubts = format::counted(guess.doubts.len(), "doubt");
+    let _ = writeln!(text, "{doubts} in the layout's comments");
     text
 }
 

@@ -26,10 +26,12 @@ pub(super) fn record_type(
             name: format!("{word}{number}"),
             start: column.start,
             width: column.width,
+            most: column.width,
             kind: values.kind(column),
             trim: Trim::Both,
             blank: if word == "text" || word == "filler" { Blank::Empty } else { Blank::Null },
             check: Check::None,
+            pattern: None,
             kept: word != "filler",
         };
         doubts.extend(values.doubts(column, &field.name).into_iter().map(|what| (column.start, what)));

@@ -4,6 +4,7 @@
 //! letters change over many records ([`columns`]). What cannot be told is said.
 
 mod columns;
+mod delimited;
 mod field;
 mod sample;
 
@@ -18,16 +19,21 @@ pub struct Guess {
     pub layout: Layout,
     /// Where it may be wrong: the bytes before it in a record, and what may be otherwise, without the record's own bytes.
     pub doubts: Vec<(usize, String)>,
+    /// The file, where fields have delimiters.
+    text: Option<String>,
 }
 
 /// Guesses where the fields of the records of a sample are.
-/// Errors: it is none of fixed width, or too small to tell.
+/// Errors: it has neither fixed widths nor delimiters, or is too small to tell.
 pub fn guess(sample: &Sample<'_>) -> Result<Guess, NoLayout> {
+    if let Some(dialect) = sample.dialect {
+        return delimited::guess(sample, dialect);
+    }
     let records = sample.alike()?;
     let mut doubts = Vec::new();
     let found = field::record_type(&records, &columns::columns(&records), &mut doubts);
     let layout = Layout::new(vec![found], None, delimiter(sample), charset(sample));
-    Ok(Guess { layout: layout.map_err(|_| NoLayout::NoColumns)?, doubts })
+    Ok(Guess { layout: layout.map_err(|_| NoLayout::NoColumns)?, doubts, text: None })
 }
 
 /// The character set of all records; one byte that is no UTF-8 makes it Latin-1.
@@ -58,8 +64,12 @@ impl Guess {
     pub fn to_toml(&self) -> String {
         let mut text =
             String::from("# Guessed from a sample: correct the names and everything marked as doubtful.\n");
+        let place = if self.text.is_some() { "column" } else { "byte" };
         for (at, what) in &self.doubts {
-            text.push_str(&format!("# byte {at}: {what}\n"));
+            text.push_str(&format!("# {place} {at}: {what}\n"));
+        }
+        if let Some(file) = &self.text {
+            return text + file;
         }
         let delimiter = char::from(self.layout.delimiter()).to_string().replace('\t', "\\t");
         let charset = format!("{:?}", self.layout.charset()).to_lowercase();
@@ -144,8 +154,8 @@ mod tests {
         for width in [0, 8] {
             let line = |number: i32| format!("{number:width$};{:width$};x\n", number * number);
             let found = of((0..100).map(line).collect::<String>().as_bytes());
-            let expected = (width == 0).then_some(NoLayout::Delimited { delimiter: ';', fields: 3 });
-            assert_eq!(found.err(), expected, "padded columns are of fixed width");
+            let dialect = found.expect("a layout").layout.dialect();
+            assert_eq!(dialect.is_some(), width == 0, "padded columns are of fixed width");
         }
         let text: String = (0..100).map(|number| "word ".repeat(number * 7 % 23) + "\n").collect();
         assert!(matches!(of(text.as_bytes()), Err(NoLayout::Lengths(_))));

@@ -1,6 +1,8 @@
 //! The beginning of a file, as records.
 
-use std::collections::BTreeMap;
+use crate::blocks::{self, Header, Separator};
+use evenkeel_wire::record::Dialect;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Records that are looked at, at most.
 const RECORDS: usize = 20_000;
@@ -11,6 +13,8 @@ pub(super) const LEAST: usize = 10;
 pub struct Sample<'a> {
     /// Without their line ends.
     pub(super) records: Vec<&'a [u8]>,
+    /// Where the fields of nearly all have delimiters.
+    pub dialect: Option<Dialect>,
 }
 
 /// Why there is no layout.
@@ -25,14 +29,6 @@ pub enum NoLayout {
     /// Not enough to compare.
     #[error("{0} records are too few to tell columns by; at least {LEAST} are needed")]
     Few(usize),
-    /// Fields that are parted already.
-    #[error("its lines have delimiters: {fields} fields by `{delimiter}` in nearly all of them")]
-    Delimited {
-        /// The mark that parts the fields.
-        delimiter: char,
-        /// Fields of a line.
-        fields: usize,
-    },
     #[error("it has no line ends: write its layout by hand, with separator = \"none\"")]
     NoLines,
     /// Lines of text.
@@ -49,6 +45,7 @@ impl<'a> Sample<'a> {
     /// Parts a beginning into records; `is_whole` where the file ends with it.
     /// Errors: it is no file of records of fixed width.
     pub fn new(bytes: &'a [u8], is_whole: bool) -> Result<Self, NoLayout> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if bytes.is_empty() {
             return Err(NoLayout::Empty);
         }
@@ -71,21 +68,26 @@ impl<'a> Sample<'a> {
         if records.len() < LEAST {
             return Err(NoLayout::Few(records.len()));
         }
-        if let Some((delimiter, fields)) = delimited(&records) {
-            return Err(NoLayout::Delimited { delimiter: char::from(delimiter), fields });
+        let dialect = delimited(&records);
+        if let Some(dialect) = dialect {
+            let separator = Separator::Delimited { dialect, header: Header::None };
+            records = blocks::records(bytes, separator).map(|(_, record)| record).take(RECORDS).collect();
+            // Half a record, or the rest of one that was cut.
+            records.pop_if(|_| !is_whole);
         }
-        Ok(Self { records })
+        Ok(Self { records, dialect })
     }
 
     /// Its records but for those of another length than nearly all have, which are dirt.
     pub(super) fn alike(&self) -> Result<Vec<&'a [u8]>, NoLayout> {
-        let (lengths, all) = (lengths(&self.records), self.records.len());
-        let (length, count) = lengths.iter().max_by_key(|(_, count)| **count).unwrap_or((&0, &0));
-        match *count {
-            _ if *length == 0 => Err(NoLayout::NoColumns),
-            count if count * 10 < all * 9 => Err(NoLayout::Lengths(lengths.len())),
+        let all = self.records.len();
+        let lengths = || self.records.iter().map(|record| record.len());
+        let (length, count) = most(lengths()).unwrap_or_default();
+        match count {
+            _ if length == 0 => Err(NoLayout::NoColumns),
+            count if count * 10 < all * 9 => Err(NoLayout::Lengths(lengths().collect::<BTreeSet<_>>().len())),
             few if few < LEAST => Err(NoLayout::Few(few)),
-            _ => Ok(self.records.iter().copied().filter(|record| record.len() == *length).collect()),
+            _ => Ok(self.records.iter().copied().filter(|record| record.len() == length).collect()),
         }
     }
 
@@ -95,36 +97,34 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// How many records have which length.
-fn lengths(records: &[&[u8]]) -> BTreeMap<usize, usize> {
-    let mut lengths = BTreeMap::new();
-    records.iter().for_each(|record| *lengths.entry(record.len()).or_default() += 1);
-    lengths
+/// Which number there is most often, and how often.
+pub(super) fn most(numbers: impl Iterator<Item = usize>) -> Option<(usize, usize)> {
+    let mut counts = BTreeMap::new();
+    numbers.for_each(|number| *counts.entry(number).or_default() += 1);
+    counts.into_iter().max_by_key(|(_, count)| *count)
 }
 
-/// The mark that stands equally often in nearly all lines, and the fields that it makes. Lines of one length may be fields of fixed width
-/// with a mark in some: these need more marks, and commas, which stand in amounts, more still. Marks that stand at the same columns in
-/// all lines are between fields of fixed width.
-fn delimited(records: &[&[u8]]) -> Option<(u8, usize)> {
-    let is_even = lengths(records).values().max()? * 10 > records.len() * 9;
+/// The mark that makes as many fields of nearly all lines. Lines of one length may be fields of fixed width with a mark in some: these need
+/// more marks, and commas, which stand in amounts, more still. Marks that stand at the same columns in all lines are between fields of
+/// fixed width.
+fn delimited(records: &[&[u8]]) -> Option<Dialect> {
+    let is_even = most(records.iter().map(|record| record.len()))?.1 * 10 > records.len() * 9;
     let least = |mark: u8| match (is_even, mark) {
-        (false, _) => 1,
-        (true, b',') => 4,
-        (true, _) => 2,
-    };
-    let most = |mark: u8| {
-        let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-        for record in records {
-            *counts.entry(memchr::memchr_iter(mark, record).count()).or_default() += 1;
-        }
-        counts.into_iter().max_by_key(|(_, lines)| *lines)
+        (false, _) => 2,
+        (true, b',') => 5,
+        (true, _) => 3,
     };
     let is_padded = |mark: u8| {
         let at = |record| memchr::memchr_iter(mark, record);
         is_even && records.iter().all(|record| at(record).eq(at(records[0])))
     };
-    b";,\t|".iter().find_map(|mark| {
-        let (marks, lines) = most(*mark).filter(|_| !is_padded(*mark))?;
-        (marks >= least(*mark) && lines * 20 >= records.len() * 19).then_some((*mark, marks + 1))
-    })
+    let fits = |dialect: &Dialect| {
+        let (fields, lines) =
+            most(records.iter().map(|record| dialect.cells(record).count())).unwrap_or_default();
+        fields >= least(dialect.delimiter)
+            && lines * 20 >= records.len() * 19
+            && !is_padded(dialect.delimiter)
+    };
+    let dialects = b";,\t|".map(|delimiter| Dialect { delimiter, quote: Some(b'"'), escape: None });
+    dialects.into_iter().find(fits)
 }
