@@ -33,6 +33,9 @@ pub enum HaulError {
     /// What is asked for cannot be with this file, and may be with others.
     #[error(transparent)]
     File(Refused),
+    /// A file of which too much would be refused.
+    #[error(transparent)]
+    Rejects(Refused),
     #[error("another load into {0} is under way")]
     Busy(String),
     /// What the server said.
@@ -76,7 +79,7 @@ impl HaulError {
     /// What to do about it, where that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Refused(refused) | Self::File(refused) => Some(refused.hint),
+            Self::Refused(refused) | Self::File(refused) | Self::Rejects(refused) => Some(refused.hint),
             Self::Busy(_) => Some("wait until it is done; SHOW PROCESSLIST names the connections"),
             Self::Server(error) => error.hint(),
             Self::Pattern { .. } => Some("as '*.cdr*', in quotes"),

@@ -2,6 +2,7 @@
 
 mod audited;
 mod broken;
+mod delimited;
 
 use crate::cli::{self, asked, borrowed, ended, piped, refused, unread, words};
 use crate::cli::{eventually, found};

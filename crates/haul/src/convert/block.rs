@@ -237,6 +237,8 @@ pub struct Progress {
 pub enum Step {
     /// Records that come twice are looked for.
     Keys,
+    /// Rejects are counted.
+    Check,
     /// Records become lines.
     #[default]
     Lines,

@@ -11,7 +11,7 @@ use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal};
 use crate::{HaulError, Progress, Step, dispatch, locked, session};
 use evenkeel_os::Stop;
-use evenkeel_site::server::{Control, Target, quoted};
+use evenkeel_site::server::{Control, Target};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -51,23 +51,15 @@ pub struct Loaded {
     pub named: String,
     pub tally: Tally,
     pub files: Vec<LoadedFile>,
-    /// Whether the tables that it made were dropped again, and the files forgotten, since each record was refused.
-    pub dropped: bool,
     pub notes: Vec<String>,
 }
 
 impl Loaded {
-    pub fn is_all_refused(&self) -> bool {
-        let rows = self.tally.lines.iter().sum::<u64>()
-            + self.files.iter().map(|file| file.rows_before).sum::<u64>();
-        rows == 0 && self.files.iter().any(|file| file.records_before + file.tally.records > 0)
-    }
-
     /// Whether anything is in that no audit has looked at: what is new, or what a load brought that was killed before its audit.
     pub fn wants_audit(&self) -> bool {
         let is_unknown =
             |file: &LoadedFile| file.tally.records > 0 || (file.before > 0 && !file.audited_before);
-        !self.dropped && self.files.iter().any(is_unknown)
+        self.files.iter().any(is_unknown)
     }
 }
 
@@ -75,16 +67,16 @@ impl Loaded {
 const BUSY_S: u32 = 10;
 
 impl Job<'_> {
-    /// Loads all that is not in yet. Where each record is refused, tables that it made are dropped again, so that the files can be loaded by
-    /// another layout.
+    /// Loads all that is not in yet. Nothing of a file is stored of which too many records are rejects.
     /// Errors: anything that cannot be read or stored; what is in stays in, and a rerun goes on.
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
         let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
         let mut files = files::plan(&mut control, &ground, looked, &known)?;
-        self.create_tables(&mut control)?;
         self.inputs = files.iter().map(|file| file.path.clone()).collect();
+        self.check_rejects(&files, tell)?;
+        self.create_tables(&mut control)?;
         if files.iter().any(|file| !file.done) {
             let tallies = self.load(&files, &named, engine, tell)?;
             files.iter_mut().zip(tallies).for_each(|(file, tally)| file.tally = tally);
@@ -107,23 +99,7 @@ impl Job<'_> {
             }
         }
         let tally = sum(files.iter().map(|file| &file.tally));
-        let mut loaded = Loaded { named, tally, files, dropped: false, notes };
-        let is_new = origin == Origin::Created && known.is_empty();
-        if is_new && loaded.is_all_refused() && files::count_rows(&mut control, &self.tables)? == 0 {
-            self.forget(&mut control, &loaded.named)?;
-            loaded.dropped = true;
-        }
-        Ok(loaded)
-    }
-
-    /// Takes the files out of the manifest, and drops the tables.
-    fn forget(&self, control: &mut Control, named: &str) -> Result<(), HaulError> {
-        let known = manifest::read(control, named)?;
-        manifest::forget(control, &known, true)?;
-        for table in &self.tables {
-            control.exec(&format!("DROP TABLE {}", quoted(&table.name)))?;
-        }
-        Ok(())
+        Ok(Loaded { named, tally, files, notes })
     }
 
     fn rules(&self) -> u64 {

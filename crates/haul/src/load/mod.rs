@@ -9,6 +9,7 @@
 
 mod files;
 mod job;
+mod limit;
 mod manifest;
 mod part;
 mod reading;
@@ -20,4 +21,5 @@ mod warnings;
 pub use files::LoadedFile;
 pub(crate) use job::lock;
 pub use job::{Check, Job, Loaded};
+pub use limit::MaxRejects;
 pub use store::{Indexes, Options, Warnings};

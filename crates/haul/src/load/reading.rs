@@ -81,7 +81,7 @@ impl Job<'_> {
         Ok(Some(seen))
     }
 
-    fn context(&self, index: usize) -> Context<'_> {
+    pub(super) fn context(&self, index: usize) -> Context<'_> {
         let has_keys = self.looks_for_duplicates();
         Context { file: self.file, names: &self.inputs, input: index as u32, has_keys, places: true }
     }

@@ -1,5 +1,6 @@
 //! One connection: stores parts, each as a whole or not at all.
 
+use super::limit::MaxRejects;
 use super::part::Part;
 use super::rejects::{Rejects, Turn, Waited};
 use super::warnings::Warning;
@@ -294,4 +295,5 @@ pub struct Options {
     pub part_bytes: u64,
     pub warnings: Warnings,
     pub again: bool,
+    pub max_rejects: MaxRejects,
 }

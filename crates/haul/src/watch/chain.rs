@@ -6,7 +6,7 @@ use crate::dispatch::{DispatchError, Dispatched, Retire, Retired};
 use crate::layout::LayoutFile;
 use crate::load::{Check, Job, Loaded, Options};
 use crate::table::Table;
-use crate::{HaulError, Progress, dispatch, refused, session};
+use crate::{HaulError, Progress, dispatch, session};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, TargetError};
 use std::path::{Path, PathBuf};
@@ -64,14 +64,7 @@ impl Chain<'_> {
         if rejects.metadata().is_ok_and(|found| found.len() == 0) {
             let _ = fs::remove_file(&rejects);
         }
-        match loaded? {
-            loaded if loaded.is_all_refused() => Err(HaulError::File(refused(
-                "every record was refused: nothing was stored",
-                "its file in the folder of rejects has the reasons; correct the layout and begin again, or move the file away",
-            ))
-            .into()),
-            loaded => Ok(loaded),
-        }
+        Ok(loaded?)
     }
 
     /// Holds a file that was loaded against the table and its rejects, unless nobody wants that or nothing was loaded; the manifest is
@@ -194,7 +187,7 @@ fn of_load(error: &HaulError, path: &Path) -> Trouble {
         // The name of its rejects would be longer than a file system takes: no other file is to wait for that.
         HaulError::Io { source, .. } if source.kind() == io::ErrorKind::InvalidFilename => Trouble::Bad,
         HaulError::Io { .. } => Trouble::Away,
-        HaulError::TooMany { .. } | HaulError::File(_) => Trouble::Bad,
+        HaulError::TooMany { .. } | HaulError::File(_) | HaulError::Rejects(_) => Trouble::Bad,
         HaulError::Busy(_) => Trouble::Busy,
         _ => Trouble::Fatal,
     }

@@ -9,7 +9,7 @@ use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::dispatch::Day;
 use evenkeel_haul::generate::{Dirt, LAYOUT, Spec};
 use evenkeel_haul::layout::LayoutFile;
-use evenkeel_haul::load::{Indexes, Job, Options, Warnings};
+use evenkeel_haul::load::{Indexes, Job, MaxRejects, Options, Warnings};
 use evenkeel_haul::table::Table;
 use evenkeel_haul::{HaulError, Progress, Step, generate, layout};
 use evenkeel_os::Stop;
@@ -195,6 +195,7 @@ impl Files {
                 part_bytes: plan.part_bytes,
                 warnings: Warnings::End,
                 again: false,
+                max_rejects: MaxRejects::Share(0.05),
             },
             sent,
             stop,

@@ -193,6 +193,7 @@ impl Shown {
         let Progress { read, total, records, rejects, .. } = *progress;
         let step = match progress.step {
             Step::Keys => "looking for duplicates",
+            Step::Check => "counting rejects",
             Step::Lines => "converting",
             Step::Load => "loading",
             Step::Indexes => "making indexes",

@@ -8,9 +8,10 @@ use crate::config::units;
 use crate::failure::{FINDING, Stopped, WithHint};
 use crate::out;
 use anyhow::{Result, anyhow, bail};
+use evenkeel_haul::HaulError;
 use evenkeel_haul::convert::Duplicates;
 use evenkeel_haul::layout;
-use evenkeel_haul::load::{Check, Indexes, Job, Loaded, Options, Warnings};
+use evenkeel_haul::load::{Check, Indexes, Job, Loaded, MaxRejects, Options, Warnings};
 use evenkeel_haul::table::{Engine, Table};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -41,8 +42,8 @@ gets its name once its rows are compared with the export; one that is there alre
 At the end what is new is compared with the tables and the rejects, as `evenkeel cdr audit` does. That reads both once more; --no-audit
 skips it.
 
-Exit codes: 0 done; 1 every record or more than --max-rejects were refused, or the audit found something; 2 wrong use, a server that
-refuses, or a file that cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+Exit codes: 0 done; 1 a file has more rejects than --max-rejects, or the audit found something; 2 wrong use, a server that refuses, or a
+file that cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL", required_unless_present = "print_table")]
@@ -86,9 +87,9 @@ pub struct Args {
     /// Load files again whose tables are empty or gone since
     #[arg(long)]
     pub again: bool,
-    /// Exit code 1 if more records are refused
-    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
-    pub max_rejects: u64,
+    /// Rejects of a file, as a count or a share: with more of them nothing of it is stored
+    #[arg(long, value_name = "N|P%", default_value = "5%", value_parser = max_rejects)]
+    pub max_rejects: MaxRejects,
     /// Print the CREATE TABLE statement and load nothing
     #[arg(long)]
     pub print_table: bool,
@@ -139,6 +140,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let duplicates = args.duplicates;
     let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     let sent = AtomicU64::new(0);
+    let first = inputs.first().cloned();
     let job = Job {
         file: &file,
         inputs,
@@ -155,6 +157,12 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         rows = progress.rows.max(rows);
         shown.tell(progress);
     });
+    if let Err(HaulError::Rejects(refused)) = &loaded {
+        drop(shown);
+        let delimited = first.as_deref().and_then(super::layout::delimited).unwrap_or_default();
+        out::tell(&format!("{refused}\n  hint: {}\n{delimited}", refused.hint));
+        return Ok(ExitCode::from(FINDING));
+    }
     let loaded = loaded.map_err(|error| match error.is_stop() {
         true => {
             Stopped(format!("after {}; run the same command again to go on", counted(rows, "row"))).into()
@@ -188,7 +196,9 @@ fn ended(args: &Args, loaded: &Loaded, check: &Check<'_>, shown: Shown) -> Resul
         check.note(loaded)?;
     }
     let found = audited.is_some_and(|audited| audited.total() > 0);
-    let refused = loaded.tally.rejects > args.max_rejects || loaded.is_all_refused();
+    // By the server: what does not fit its layout was refused before. A file that comes again has duplicates alone.
+    let tally = &loaded.tally;
+    let refused = tally.lines.iter().all(|rows| *rows == 0) && tally.rejects > tally.duplicates;
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
@@ -213,6 +223,15 @@ fn print(tables: &[Table], args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A count, or a share as 5%.
+pub(super) fn max_rejects(text: &str) -> Result<MaxRejects> {
+    match text.parse() {
+        Ok(count) => Ok(MaxRejects::Count(count)),
+        Err(_) if text.trim() == "0%" => Ok(MaxRejects::Count(0)),
+        Err(_) => Ok(MaxRejects::Share(units::share(text)?)),
+    }
+}
+
 /// Bytes of one transaction; a file is read by the mebibyte.
 pub(super) fn part_bytes(text: &str) -> Result<u64> {
     match units::bytes(text)? {
@@ -228,6 +247,7 @@ fn options(args: &Args) -> Options {
         part_bytes: args.transaction,
         warnings: args.warnings,
         again: args.again,
+        max_rejects: args.max_rejects,
     }
 }
 
@@ -264,17 +284,6 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
     text.push_str(&super::convert::reasons(tally));
     if tally.rejects > 0 {
         text.push_str(&format!("each with file, byte offset, reason and record in {}\n", rejects.display()));
-    }
-    if loaded.is_all_refused() {
-        let done = match loaded.dropped {
-            true => "nothing was stored, and the tables that were made are dropped",
-            false => "nothing was stored",
-        };
-        text.push_str(&format!(
-            "every record was refused: {done}; {} has the reasons: correct the layout and load the files again, unless their keys are in the table already\n",
-            rejects.display()
-        ));
-        text.extend(loaded.files.first().and_then(|file| super::layout::delimited(&file.path)));
     }
     text
 }

@@ -66,16 +66,16 @@ fn the_last_line_counts_what_is_in_the_table_and_a_load_that_stores_nothing_leav
     let refused = |table: &str| {
         let (code, told) = server.asked(&with(server.words(table, &["calls"], &[]), "--layout", &wrong));
         assert_eq!(code, Some(1), "{told}");
-        assert!(told.contains("every record was refused: nothing was stored"), "{told}");
+        assert!(told.contains("100 of 100 records are rejects"), "{told}");
         told
     };
     let told = refused("new");
-    assert!(told.contains("the tables that were made are dropped") && !told.contains("audited"), "{told}");
+    assert!(told.contains("nothing of it is stored") && !told.contains("audited"), "{told}");
     assert_eq!(server.value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME = 'new'"), "0");
     assert!(server.load("new", &["calls"], &[]).contains("100 records = 100 stored + 0 rejected"));
     // One that was there stays.
     server.exec("CREATE TABLE old LIKE new");
-    assert!(!refused("old").contains("dropped"));
+    refused("old");
     assert_eq!(server.count("old"), 0);
     assert!(server.load("old", &["calls"], &[]).contains("100 records = 100 stored + 0 rejected"));
 }

@@ -75,7 +75,7 @@ fn a_file_of_which_every_record_is_refused_stays_also_after_a_restart() {
     site.arrive("a.cdr", "20260801", (1, 100), "none");
     for _ in 0..3 {
         let (lines, told) = site.once(&["--done", &site.server.path("done")], 1);
-        let refused = "README: refused, left where it is: every record was refused";
+        let refused = "README: refused, left where it is";
         assert!(lines.matches(refused).count() == 1 && site.path("README").exists(), "{lines}{told}");
     }
     site.expect("beside it", 100);

@@ -1,10 +1,10 @@
 //! Flags of `evenkeel cdr watch`.
 
 use super::super::convert::{DUPLICATES, one_of};
-use super::super::load::{WARNINGS, part_bytes};
+use super::super::load::{WARNINGS, max_rejects, part_bytes};
 use super::super::server;
 use evenkeel_haul::convert::Duplicates;
-use evenkeel_haul::load::Warnings;
+use evenkeel_haul::load::{MaxRejects, Warnings};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -88,6 +88,9 @@ pub struct JobFlags {
     /// What happens to a record that the server changes or refuses
     #[arg(long, value_name = "WHAT", default_value = "end", value_parser = one_of(WARNINGS))]
     pub warnings: Warnings,
+    /// Rejects of a file, as a count or a share: with more of them it is set aside
+    #[arg(long, value_name = "N|P%", default_value = "5%", value_parser = max_rejects)]
+    pub max_rejects: MaxRejects,
     /// What happens to a record whose key came before in its file
     #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
     pub duplicates: Duplicates,

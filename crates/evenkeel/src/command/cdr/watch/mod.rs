@@ -79,6 +79,7 @@ fn chain<'a>(
             part_bytes: flags.transaction,
             warnings: flags.warnings,
             again: false,
+            max_rejects: flags.max_rejects,
         },
         audit: !flags.no_audit,
         retire: keep_days.map(retire),

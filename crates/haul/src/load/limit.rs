@@ -1,0 +1,107 @@
+//! A file of which too many records would be refused changes nothing.
+
+use super::files::LoadedFile;
+use super::job::Job;
+use super::rejects::Rejects;
+use crate::blocks::Blocks;
+use crate::convert::{self, Converted, Lines, Sink, Tally};
+use crate::input::{self, Opened};
+use crate::{HaulError, Progress, Step, refused};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of rejects that are written of a file that is not loaded.
+const SHOWN: usize = 16 << 20;
+
+/// How many records of a file may be refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MaxRejects {
+    Count(u64),
+    /// Of all records, from 0 to 1.
+    Share(f64),
+}
+
+impl MaxRejects {
+    pub fn is_passed(self, tally: &Tally) -> bool {
+        match self {
+            Self::Count(most) => tally.rejects > most,
+            Self::Share(most) => tally.rejects as f64 > most * tally.records as f64,
+        }
+    }
+}
+
+impl fmt::Display for MaxRejects {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(most) => write!(out, "{most}"),
+            Self::Share(most) => write!(out, "{}%", 100.0 * most),
+        }
+    }
+}
+
+impl Job<'_> {
+    /// Converts each file that was not begun, and keeps nothing but the count.
+    /// Errors: a file has too many rejects; they are in the file of rejects.
+    pub(super) fn check_rejects(
+        &self,
+        files: &[LoadedFile],
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<(), HaulError> {
+        let fresh = || files.iter().enumerate().filter(|(_, file)| !file.done && file.before == 0);
+        let total = Some(fresh().map(|(_, file)| file.identity.size).sum());
+        let mut progress = Progress { step: Step::Check, total, ..Progress::default() };
+        for (index, file) in fresh() {
+            let Opened { stream, read, .. } = input::open(&file.path, 0)?;
+            let mut counted = Counted { tally: Tally::default(), rejects: Vec::new(), read, progress, tell };
+            let context = self.context(index);
+            let blocks = Blocks::new(stream, self.file.separator, 0);
+            convert::run(blocks, &file.path, &Lines(&context), &mut counted, self.stop)?;
+            let Counted { tally, rejects, .. } = counted;
+            progress.read += file.identity.size;
+            let most = self.options.max_rejects;
+            if most.is_passed(&tally) {
+                Rejects::open(self.rejects, files)?.add(&rejects)?;
+                let reason = tally.reasons.iter().max_by_key(|(_, count)| **count);
+                let what = format!(
+                    "{}: {} of {} records are rejects (most often: {}), and --max-rejects is {most}: nothing of it is stored; {} has \
+                     the reasons",
+                    file.path.display(),
+                    tally.rejects,
+                    tally.records,
+                    reason.map_or("", |(reason, _)| reason),
+                    self.rejects.display()
+                );
+                return Err(HaulError::Rejects(refused(
+                    what,
+                    "correct the layout or the file, or raise --max-rejects",
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Counted<'a> {
+    tally: Tally,
+    rejects: Vec<u8>,
+    read: Arc<AtomicU64>,
+    progress: Progress,
+    tell: &'a mut (dyn FnMut(&Progress) + Send),
+}
+
+impl Sink<Converted> for Counted<'_> {
+    fn settle(&mut self, _: u64, _: &[u8], _: &mut Converted) -> Result<(), HaulError> {
+        Ok(())
+    }
+
+    fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
+        self.tally.add(&block.tally);
+        if self.rejects.len() < SHOWN {
+            self.rejects.extend_from_slice(&block.rejects);
+        }
+        let read = self.progress.read + self.read.load(Ordering::Relaxed);
+        (self.tell)(&Progress { read, ..self.progress });
+        Ok(())
+    }
+}
