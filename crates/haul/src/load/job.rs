@@ -102,7 +102,7 @@ impl Job<'_> {
         Ok(Loaded { named, tally, files, notes })
     }
 
-    fn rules(&self) -> u64 {
+    pub(super) fn rules(&self) -> u64 {
         let LayoutFile { layout, separator, text } = self.file;
         let refuses = self.duplicates == Duplicates::Refuse;
         xxh3_64(format!("{refuses} {:?} {separator:?} {text}", layout.is_ragged()).as_bytes())

@@ -179,6 +179,12 @@ pub(crate) fn forget(
     control.exec("COMMIT").map(drop)
 }
 
+/// Within a transaction of the caller's.
+pub(super) fn remove(control: &mut Control, file: &KnownFile) -> Result<(), TargetError> {
+    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id = {}", file.id))?;
+    control.exec(&format!("DELETE FROM {FILES} WHERE id = {}", file.id)).map(drop)
+}
+
 fn ids(files: &[KnownFile]) -> Option<String> {
     let ids: Vec<String> = files.iter().map(|file| file.id.to_string()).collect();
     (!ids.is_empty()).then(|| ids.join(", "))

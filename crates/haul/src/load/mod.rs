@@ -16,6 +16,7 @@ mod reading;
 mod rejects;
 mod store;
 mod tables;
+mod unload;
 mod warnings;
 
 pub use files::LoadedFile;
@@ -23,3 +24,4 @@ pub(crate) use job::lock;
 pub use job::{Check, Job, Loaded};
 pub use limit::MaxRejects;
 pub use store::{Indexes, Options, Warnings};
+pub use unload::Unloaded;

@@ -37,7 +37,7 @@ impl Job<'_> {
         Ok(Settled { named, engine, origin, looked, known, notes })
     }
 
-    fn look_at_tables(&mut self, control: &mut Control) -> Result<(Engine, Origin), HaulError> {
+    pub(super) fn look_at_tables(&mut self, control: &mut Control) -> Result<(Engine, Origin), HaulError> {
         let mut origin = Origin::Created;
         let mut engines = Vec::new();
         for table in &mut self.tables {

@@ -9,6 +9,7 @@ mod layout;
 mod load;
 mod retire;
 mod server;
+mod unload;
 mod watch;
 
 use super::Session;
@@ -32,6 +33,8 @@ enum What {
     Layout(layout::Args),
     /// Load records of fixed width into a table, each once
     Load(Box<load::Args>),
+    /// Take out again what files brought
+    Unload(unload::Args),
     /// Move loaded records to a table for each day
     Dispatch(dispatch::Args),
     /// Drop day tables that are too old
@@ -55,6 +58,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         What::Audit(args) => audit::run(session, args),
         What::Export(args) => export::run(session, args),
         What::Load(args) => load::run(session, args),
+        What::Unload(args) => unload::run(session, args),
         What::Watch(args) => watch::run(session, args),
     }
 }

@@ -165,3 +165,30 @@ fn a_file_with_too_many_rejects_changes_nothing_and_one_that_is_no_text_is_named
     let told = refused(server.home(), &words.map(|word| if word == path { &other } else { word }));
     assert!(told.contains("it is EBCDIC: iconv"), "{told}");
 }
+
+#[test]
+fn what_one_file_brought_is_taken_out_and_nothing_where_a_row_differs() {
+    let server = Server::up(&[]);
+    let (one, two, layout) = (server.path("one.csv"), server.path("two.csv"), example("asterisk"));
+    fs::write(&one, asterisk(0..100)).expect("a file");
+    fs::write(&two, asterisk(100..250)).expect("a file");
+    let words = |what: &'static str, path| {
+        ["cdr", what, "sandbox:a/cdr", path, "--layout", layout.as_str(), "--table", "calls"]
+    };
+    for path in [&one, &two] {
+        done(server.home(), &words("load", path));
+    }
+    server.exec("UPDATE calls SET billsec = 1 WHERE uniqueid = '1790000000.20'");
+    let told = refused(server.home(), &words("unload", &one));
+    assert!(
+        told.contains("brought 100 rows, and 99 of them are in the table as the file has them"),
+        "{told}"
+    );
+    assert_eq!(server.count("calls"), 250);
+    server.exec("UPDATE calls SET billsec = 55 WHERE uniqueid = '1790000000.20'");
+    assert!(done(server.home(), &words("unload", &one)).contains("one.csv: 100 rows taken out"));
+    assert_eq!(server.value("SELECT CONCAT_WS(' ', COUNT(*), MIN(src + 0)) FROM calls"), "150 100");
+    assert!(refused(server.home(), &words("unload", &one)).contains("was not loaded into calls"));
+    done(server.home(), &words("load", &one));
+    assert_eq!(server.count("calls"), 250);
+}
