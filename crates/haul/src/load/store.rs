@@ -221,13 +221,18 @@ impl Shared<'_> {
         HaulError::File(match self.engine.has_transactions() {
             true => refused(
                 format!("{what} ({count} in bytes {begin}..{end}, which are not stored)"),
-                match what.contains("key is in the table") {
-                    true => {
+                match found.first().map(|first| first.code) {
+                    Some(1062) => {
                         "--warnings reject makes rejects of such records; or see whether the layout's key names a record"
                     }
-                    false => {
-                        "alter the column, drop the CHECK, correct the layout, or take --warnings reject where no CHECK refuses it"
+                    Some(1452) => {
+                        "load the rows first that the foreign key refers to, or take --warnings reject"
                     }
+                    Some(4025 | 3819) => "correct the records, or drop the CHECK",
+                    Some(1644) => {
+                        "a trigger of the table refuses it by SIGNAL: correct the records or the trigger"
+                    }
+                    _ => "alter the column, correct the layout, or take --warnings reject",
                 },
             ),
             false => refused(

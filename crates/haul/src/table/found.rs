@@ -31,6 +31,8 @@ pub struct FoundColumn {
     pub null: bool,
     /// Whether a row that says nothing of it is complete.
     pub fills_itself: bool,
+    /// Computed of other columns.
+    pub is_generated: bool,
 }
 
 const COLUMNS: &str = "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, \
@@ -115,6 +117,7 @@ impl FoundColumn {
             digits: number(precision).map(|digits| (digits, number(scale).unwrap_or(0))),
             charset: charset.clone(),
             null,
+            is_generated: extra.contains("generated") && !extra.contains("default_generated"),
             fills_itself: null
                 || default.is_some()
                 || extra.contains("auto_increment")
@@ -124,6 +127,9 @@ impl FoundColumn {
 
     /// What of a field does not fit into it.
     fn check(&self, column: &Column, charset: Charset) -> Result<(), &'static str> {
+        if self.is_generated {
+            return Err("the server generates it: take `skip = true` for that field");
+        }
         if column.null && !self.null {
             return Err("a blank field is NULL, which it does not take");
         }

@@ -274,6 +274,7 @@ mod tests {
             charset: characters.map(|_| "latin1".to_owned()),
             null: true,
             fills_itself: true,
+            is_generated: false,
         }
     }
 
