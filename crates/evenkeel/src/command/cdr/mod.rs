@@ -27,11 +27,11 @@ pub struct Args {
 enum What {
     /// Make synthetic records of a day, clean or with dirt
     Generate(generate::Args),
-    /// Convert records of fixed width to delimited lines
+    /// Convert records to delimited lines
     Convert(convert::Args),
     /// Guess a layout from records
     Layout(layout::Args),
-    /// Load records of fixed width into a table, each once
+    /// Load records into a table, each once
     Load(Box<load::Args>),
     /// Take out again what files brought
     Unload(unload::Args),
