@@ -17,11 +17,21 @@ pub fn hide_passwords() {
     change_arguments(|arguments| arguments.split_mut(|byte| *byte == 0).for_each(hide));
 }
 
-/// Overwrites the password of a URL, which may stand behind a flag's name and `=`.
+/// Overwrites the passwords of URLs, which may stand behind a flag's name and `=`, and one behind the other with commas.
 fn hide(argument: &mut [u8]) {
-    if let Some(place) = password(argument) {
-        argument[place].fill(b'x');
+    let (first, rest) = argument.split_at_mut(first(argument));
+    if let Some(place) = password(first) {
+        first[place].fill(b'x');
     }
+    if !rest.is_empty() {
+        hide(rest);
+    }
+}
+
+/// Bytes of the first URL, with the comma behind it.
+fn first(argument: &[u8]) -> usize {
+    let next = argument.windows(8).position(|part| part == b",mysql:/");
+    next.map_or(argument.len(), |comma| comma + 1)
 }
 
 /// Where the password of a URL is. Of one that cannot be read it ends at the last `@`.
@@ -44,12 +54,19 @@ fn password(argument: &[u8]) -> Option<Range<usize>> {
 /// Passwords on this process's command line, each as it stands in its URL: `:password@`.
 static GIVEN: LazyLock<Vec<String>> = LazyLock::new(|| {
     let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
-    let found = arguments.filter_map(|argument| {
-        let place = password(argument.as_bytes())?;
-        argument.get(place.start - 1..=place.end).map(str::to_owned)
-    });
-    found.collect()
+    arguments.flat_map(|argument| given(&argument)).collect()
 });
+
+fn given(argument: &str) -> Vec<String> {
+    let (one, rest) = argument.split_at(first(argument.as_bytes()));
+    let found =
+        password(one.as_bytes()).and_then(|place| one.get(place.start - 1..=place.end)).map(str::to_owned);
+    let mut all: Vec<String> = found.into_iter().collect();
+    if !rest.is_empty() {
+        all.extend(given(rest));
+    }
+    all
+}
 
 /// A text without passwords of URLs: neither of such in the text nor of those on the command line, which may have blanks.
 pub fn masked(text: Cow<'_, str>) -> Cow<'_, str> {
@@ -73,6 +90,7 @@ mod tests {
             ("--backend=mysql://watch:a@b@db1", "--backend=mysql://watch:xxx@db1"),
             ("mysql:/watch:ab@db1", "mysql:/watch:xx@db1"),
             ("mysql://watch:a/b c@db1", "mysql://watch:xxxxx@db1"),
+            ("--servers=mysql://a:ab@h/d,mysql://b:c,d@h/d", "--servers=mysql://a:xx@h/d,mysql://b:xxx@h/d"),
             ("mysql://watch@db1:3306", "mysql://watch@db1:3306"),
             ("nats://db1:4222/a:b@c", "nats://db1:4222/a:b@c"),
             ("user:s3cret@db1", "user:s3cret@db1"),

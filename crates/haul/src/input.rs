@@ -162,8 +162,11 @@ fn decoded(stream: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send
     }
 }
 
+/// A stream whose first bytes were read, from its beginning.
+type Whole<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
+
 /// The first bytes of a stream, and the whole.
-fn head<R: Read>(mut stream: R) -> io::Result<(Vec<u8>, io::Chain<io::Cursor<Vec<u8>>, R>)> {
+fn head<R: Read>(mut stream: R) -> io::Result<(Vec<u8>, Whole<R>)> {
     let mut head = Vec::new();
     stream.by_ref().take(ZSTD.len() as u64).read_to_end(&mut head)?;
     Ok((head.clone(), io::Cursor::new(head).chain(stream)))

@@ -2,7 +2,7 @@
 
 use super::binlog::Position;
 use super::manifest::{Manifest, list};
-use super::program::{Login, copy, run};
+use super::program::{Login, copy, installed, run};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Flavor, Target};
@@ -98,6 +98,7 @@ fn check(control: &Control) -> Result<(), HaulError> {
         )
         .into());
     }
+    installed(PROGRAM, PROGRAM)?;
     let said = evenkeel_os::tools::output(PROGRAM, &["--version".as_ref()])
         .map_err(|error| refused(error.to_string(), "apt-get install mariadb-backup"))?;
     let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();

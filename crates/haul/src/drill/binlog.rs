@@ -92,6 +92,8 @@ impl fmt::Display for Position {
 /// What a log has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Walked {
+    /// When the server began it, in seconds since 1970.
+    pub begun_at: u32,
     /// Where its last whole transaction ends.
     pub whole: u64,
     /// Its length: what is behind `whole` a kill has left.
@@ -104,13 +106,16 @@ pub struct Walked {
 /// Errors: it cannot be read, is no binary log, or has what is not read here.
 pub fn walk(path: &Path, each: &mut dyn FnMut(&Transaction)) -> Result<Walked, HaulError> {
     let mut log = Log::open(path)?;
-    let mut walked = Walked { whole: log.offset, length: log.length, is_rotated: false };
+    let mut walked = Walked { begun_at: 0, whole: log.offset, length: log.length, is_rotated: false };
     let mut open: Option<Open> = None;
     while let Some(event) = log.next()? {
         let refuse = |what: &str| {
             let what = format!("{} at {}: {what}", path.display(), event.offset);
             Err(refused(what, "recover with the server's own programs (mariadb-binlog, mysqlbinlog)").into())
         };
+        if walked.begun_at == 0 {
+            walked.begun_at = event.at;
+        }
         match event.kind {
             kind::ENCRYPTION => return refuse("it is encrypted, which is not supported"),
             kind::MYSQL_TAGGED_GTID => return refuse("GTIDs with tags are not supported"),

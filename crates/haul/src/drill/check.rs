@@ -5,6 +5,8 @@ use crate::HaulError;
 use evenkeel_site::server::{Cell, Control, Flavor, TargetError, has_privilege, quoted};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Things of a kind that are named.
 const NAMED: usize = 20;
@@ -74,9 +76,18 @@ impl Variables {
     /// Logs that go with the data.
     fn of_volume(&self) -> Option<Risk> {
         let (data, logs) = (self.get("datadir")?, self.get("log_bin_basename")?);
-        let is_inside = std::path::Path::new(logs).starts_with(data);
-        let what = format!("the binary logs are in the data directory ({data}): a lost volume takes both");
-        is_inside.then(|| risk(what, "log_bin = /another/volume/bin (option file, restart)"))
+        let is_inside = Path::new(logs).starts_with(data);
+        // Where both can be seen from here.
+        let device = |path: &Path| path.metadata().ok().map(|found| found.dev());
+        let same = device(Path::new(data))
+            .is_some_and(|data| Path::new(logs).parent().and_then(device) == Some(data));
+        let what = match is_inside {
+            true => format!("the binary logs are in the data directory ({data}): a lost volume takes both"),
+            false => {
+                format!("the binary logs ({logs}) are on the volume of the data: a lost volume takes both")
+            }
+        };
+        (is_inside || same).then(|| risk(what, "log_bin = /another/volume/bin (option file, restart)"))
     }
 
     /// Logs that are removed before the next backup, each kept for a day more than that takes.

@@ -3,9 +3,9 @@
 use super::binlog::Position;
 use super::manifest::Manifest;
 use super::program::{Login, PATIENCE, run_into};
-use crate::HaulError;
+use crate::{HaulError, refused};
 use evenkeel_os::Stop;
-use evenkeel_site::server::{Control, Flavor, Target};
+use evenkeel_site::server::{Control, Flavor, Target, has_privilege};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -33,9 +33,11 @@ impl Dump {
             Flavor::MariaDb => ("mariadb-dump", "mariadb-client", "--master-data=2"),
             Flavor::MySql => ("mysqldump", "mysql-client", "--source-data=2"),
         };
+        check_program(program)?;
+        check_sight(&mut control)?;
         let login = Login::write(folder, target)?;
         let mut arguments = vec![login.option()];
-        let flags = "--single-transaction --routines --triggers --events --hex-blob";
+        let flags = "--single-transaction --routines --triggers --events --hex-blob --max-allowed-packet=1G";
         arguments.extend(flags.split(' ').chain([position, "--databases"]).map(str::to_owned));
         arguments.extend(databases(&mut control)?);
         let path = folder.join(FILE);
@@ -70,11 +72,38 @@ impl Dump {
         let scratch = &self.scratch;
         fs::create_dir_all(scratch).map_err(HaulError::io("create", scratch))?;
         let login = Login::write(scratch, target)?;
-        let arguments = [login.option()];
+        let arguments = [login.option(), "--max-allowed-packet=1G".to_owned()];
         let dump = File::open(&self.path).map_err(HaulError::io("read", &self.path))?;
         let log = scratch.join("load.log");
         let out = File::create(scratch.join("load.out")).map_err(HaulError::io("create", &log))?;
         run_into("mariadb", "mariadb-client", &arguments, (Stdio::from(dump), &log), (out, PATIENCE), stop)
+    }
+}
+
+/// Debian's mariadb-client has a mysqldump of its own.
+fn check_program(program: &str) -> Result<(), HaulError> {
+    let said = evenkeel_os::tools::output(program, &["--version".as_ref()])
+        .map(|said| said.stdout)
+        .unwrap_or_default();
+    match program == "mysqldump" && String::from_utf8_lossy(&said).contains("MariaDB") {
+        true => Err(refused(
+            "mysqldump is MariaDB's, and does not dump MySQL",
+            "put MySQL's mysqldump first in PATH, or use --method snapshot",
+        )
+        .into()),
+        false => Ok(()),
+    }
+}
+
+/// What the account does not see would be missing in the dump, and in what it is compared with.
+fn check_sight(control: &mut Control) -> Result<(), HaulError> {
+    match has_privilege(control, "SELECT", "mysql")? {
+        true => Ok(()),
+        false => {
+            let hint =
+                "GRANT SELECT, SHOW VIEW, TRIGGER, EVENT, LOCK TABLES, RELOAD, BINLOG MONITOR ON *.* to it";
+            Err(refused("this account does not see all databases: the dump would not be whole", hint).into())
+        }
     }
 }
 

@@ -18,6 +18,8 @@ const SIGKILL: i32 = 9;
 pub const PATIENCE: Duration = Duration::from_secs(24 * 3_600);
 /// Lines of a program that failed which are shown.
 const SHOWN: usize = 4;
+/// Characters of each.
+const LINE: usize = 300;
 
 /// Runs a program to its end; what it says goes to `log`.
 /// Errors: it is not installed, it failed (with the last that it said), or somebody asked to stop.
@@ -132,8 +134,11 @@ pub fn failed(program: &str, log: &Path) -> HaulError {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(SHOWN)..].join("; ");
-    refused(format!("{program} failed: {last}"), "see its messages above").into()
+    // A client repeats the statement that failed, which may have megabytes.
+    let short = |line: &&str| line.chars().take(LINE).collect::<String>();
+    let last: Vec<String> = lines[lines.len().saturating_sub(SHOWN)..].iter().map(short).collect();
+    refused(format!("{program} failed: {}", last.join("; ")), "correct what it says, and run the drill again")
+        .into()
 }
 
 /// A login in a file that nobody else reads, since a password must not stand in a list of processes. It is removed when this is dropped.

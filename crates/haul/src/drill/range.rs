@@ -78,16 +78,31 @@ pub fn range(folder: &Path, from: &Position, until: &Until) -> Result<LogRange, 
         let what = format!("{to} is before the end of the backup at {from}");
         return Err(refused(what, "recover from an older backup").into());
     }
-    let mut scan =
-        Scan { until, transactions: 0, last: None, here: from.offset, is_there: false, inside: None };
+    let mut scan = Scan {
+        until,
+        transactions: 0,
+        last: None,
+        here: from.offset,
+        is_there: false,
+        inside: None,
+        before: 0,
+    };
     let paths = chain(folder, &from.log)?;
-    let mut logs = Vec::new();
+    let (mut logs, mut end) = (Vec::new(), from.offset);
     for path in &paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let first = if logs.is_empty() { from.offset } else { MAGIC.len() as u64 };
         scan.here = first;
         let walked = walk(path, &mut |transaction| scan.take(transaction, &name, first))?;
+        if logs.is_empty() {
+            check_time(until, scan.before.max(walked.begun_at), from)?;
+        }
         logs.push(path.clone());
+        if scan.is_there && scan.here == MAGIC.len() as u64 {
+            // Nothing of this log is wanted, and the server does not read a log without events.
+            logs.pop();
+            scan.here = end;
+        }
         if scan.is_there || matches!(until, Until::Position(to) if to.log == name) {
             check_position(until, &scan, &walked)?;
             return Ok(scan.found(logs, from.offset, 0));
@@ -95,6 +110,7 @@ pub fn range(folder: &Path, from: &Position, until: &Until) -> Result<LogRange, 
         let is_last = logs.len() == paths.len();
         check_whole(path, folder, &walked, is_last)?;
         scan.here = walked.whole.max(first);
+        end = walked.length;
         if is_last && *until == Until::End {
             return Ok(scan.found(logs, from.offset, walked.length - walked.whole));
         }
@@ -109,6 +125,17 @@ pub fn range(folder: &Path, from: &Position, until: &Until) -> Result<LogRange, 
             )
         }
     }))
+}
+
+/// Whether the backup holds nothing of a time or later; `newest` is the last that is known of what it holds.
+fn check_time(until: &Until, newest: u32, from: &Position) -> Result<(), HaulError> {
+    match until {
+        Until::Time(second) if newest >= *second => {
+            let what = format!("the backup ends at {from}, which is after that time");
+            Err(refused(what, "recover from an older backup").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a position is between two transactions of its log.
@@ -155,11 +182,16 @@ struct Scan<'a> {
     is_there: bool,
     /// Begin of the transaction that the position is inside of.
     inside: Option<u64>,
+    /// When the last transaction began that is in the backup.
+    before: u32,
 }
 
 impl Scan<'_> {
     /// A transaction of the log of this name; those before `first` are in the backup.
     fn take(&mut self, found: &Transaction, log: &str, first: u64) {
+        if found.start < first {
+            self.before = self.before.max(found.at);
+        }
         if self.is_there || found.start < first {
             return;
         }
@@ -234,7 +266,8 @@ mod tests {
             (Until::Gtid("0-1-3".into()), (2, 1, first[2].end)),
             (at("bin.000001", first[1].end), (1, 1, first[1].end)),
             (at("bin.000002", second[0].end), (3, 2, second[0].end)),
-            (at("bin.000002", second[0].start), (2, 2, MAGIC.len() as u64)),
+            (at("bin.000002", second[0].start), (2, 1, first[2].end)),
+            (Until::Time(4), (2, 1, first[2].end)),
             (Until::Time(5), (3, 2, second[0].end)),
             (Until::Time(2), (0, 1, first[0].end)),
         ] {
@@ -253,6 +286,7 @@ mod tests {
             (at("bin.000001", first[1].start + 1), "is inside the transaction"),
             (at("bin.000009", 5), "do not get to"),
             (at("bin.000003", 9_999_999), "is behind the end of that log"),
+            (Until::Time(1), "the backup ends at bin.000001"),
             (Until::Time(9), "no transaction of that time or later"),
         ] {
             let error = logs.until(&until).unwrap_err().to_string();

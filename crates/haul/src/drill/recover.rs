@@ -19,7 +19,7 @@ use evenkeel_os::process::signal;
 use evenkeel_site::sandbox::{Data, FileDisk, FileSystem, Sandbox, SandboxSpec};
 use evenkeel_site::server::{Control, Target};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -86,6 +86,9 @@ pub struct Report {
     /// From the last write that is there to the kill; 0 where none is lost.
     pub recovery_point_s: f64,
     pub account: Account,
+    /// Tables of users that were compared, and their databases.
+    pub tables: usize,
+    pub databases: usize,
     /// Tables that are not as at the source, a line for each.
     pub differences: Vec<String>,
     /// Tables that CHECK TABLE calls damaged.
@@ -255,7 +258,9 @@ impl Scene<'_> {
         let target = Target { database: Some(DATABASE.into()), ..restored.target() };
         let account = audit(&mut Control::connect_until(&target, drill.stop)?, &ledger)?;
         let there = sums(&restored.target(), drill.stop)?;
-        let differences = differences(&sums(&source.target(), drill.stop)?, &there);
+        let at_source = sums(&source.target(), drill.stop)?;
+        let differences = differences(&at_source, &there);
+        let databases: BTreeSet<&str> = at_source.keys().filter_map(|name| name.split('.').next()).collect();
         let damaged = damaged(&restored.target(), drill.stop)?;
         Ok(Report {
             server: Control::connect_until(&target, drill.stop)?.version().to_string(),
@@ -266,6 +271,8 @@ impl Scene<'_> {
             transactions: range.map_or(0, |range| range.transactions),
             recovery_point_s: account.first_lost_s.map_or(0.0, |at| killed.at.as_secs_f64() - at),
             account,
+            tables: at_source.len(),
+            databases: databases.len(),
             differences,
             damaged,
         })

@@ -184,8 +184,12 @@ impl Restore<'_> {
 /// A copy of a server must not do what that one does: no events, and no replication, of which a snapshot knows the source. The two lines
 /// of servers call it differently.
 pub fn isolated() -> BTreeMap<String, String> {
-    let settings =
-        [("event_scheduler", "OFF"), ("loose_skip_slave_start", "ON"), ("loose_skip_replica_start", "ON")];
+    let settings = [
+        ("event_scheduler", "OFF"),
+        ("loose_skip_slave_start", "ON"),
+        ("loose_skip_replica_start", "ON"),
+        ("max_allowed_packet", "1073741824"),
+    ];
     settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 

@@ -28,7 +28,7 @@ pub fn sums(target: &Target, stop: &Stop) -> Result<Sums, HaulError> {
 pub fn tables(control: &mut Control) -> Result<Vec<(String, String)>, HaulError> {
     let found = control.query(&format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \
-         WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN {OWN} ORDER BY 1, 2"
+         WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED', 'SEQUENCE') AND TABLE_SCHEMA NOT IN {OWN} ORDER BY 1, 2"
     ))?;
     let pair = |row: Vec<Option<String>>| <[_; 2]>::try_from(row).ok().and_then(|[a, b]| a.zip(b));
     Ok(found.rows.into_iter().filter_map(pair).collect())
@@ -58,13 +58,13 @@ pub fn differences(source: &Sums, recovered: &Sums) -> Vec<String> {
                 lines.push(format!("{name} has {found} rows instead of {rows}"))
             }
             Some((_, found)) if found != sum => {
-                lines.push(format!("{name} has as many rows, but other values"))
+                lines.push(format!("{name} has the same number of rows, but other values"))
             }
             Some(_) => {}
         }
     }
     let more = recovered.keys().filter(|name| !source.contains_key(*name));
-    lines.extend(more.map(|name| format!("{name} is there, and was not at the source")));
+    lines.extend(more.map(|name| format!("{name} does not exist on the source")));
     lines
 }
 
@@ -85,9 +85,9 @@ mod tests {
             differences(&source, &recovered),
             [
                 "d.b has 1 rows instead of 2",
-                "d.c has as many rows, but other values",
+                "d.c has the same number of rows, but other values",
                 "d.d is missing (4 rows)",
-                "d.e is there, and was not at the source"
+                "d.e does not exist on the source"
             ]
         );
     }

@@ -113,7 +113,10 @@ impl Proxy {
              timeout client 1h\n  timeout server 1h\nlisten mysql\n  bind 127.0.0.1:{port}\n{servers}"
         );
         write(&folder.join("haproxy.cfg"), &text)?;
+        // It lies in a folder that users rarely search.
+        let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("haproxy");
+        command.env("PATH", path);
         command.args(["-db", "-f", "haproxy.cfg"]);
         Self::start(command, port, folder)
     }

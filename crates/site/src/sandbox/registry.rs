@@ -11,6 +11,7 @@ use super::server::option;
 use super::startup::sweep;
 use super::{Domain, Lifetime, SandboxError, SandboxEvent, SandboxSpec, net};
 use evenkeel_os::Stop;
+use evenkeel_os::clock::Clock;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -18,6 +19,10 @@ use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
+
+/// A server ends within this time where its evenkeel was killed.
+const ENDING: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
@@ -212,9 +217,13 @@ fn remove(home: &Path, name: &str) -> Result<Cleaned, SandboxError> {
     if !paths.dir.is_dir() {
         return Err(SandboxError::Unknown { name: name.into(), home: home.into() });
     }
-    // A damaged record does not say whether a server runs, its command line does.
-    if let Some(pid) = server_with(&paths.my_cnf()) {
-        return Err(SandboxError::AlreadyRunning { name: name.into(), pid });
+    // A damaged record does not say whether a server runs, its command line does. One whose evenkeel was killed is just ending.
+    let clock = Clock::start();
+    while let Some(pid) = server_with(&paths.my_cnf()) {
+        if Duration::from(clock.now()) > ENDING {
+            return Err(SandboxError::AlreadyRunning { name: name.into(), pid });
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
     let lock = paths.lock()?;
     if let Ok(Some(record)) = Record::load(&paths) {

@@ -4,6 +4,9 @@ use super::What;
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
+/// A value, or why there is none.
+type Cell<'a> = Result<Cow<'a, [u8]>, What>;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
     pub delimiter: u8,
@@ -30,7 +33,7 @@ impl Dialect {
     }
 
     /// The values of a record, which comes without its line end.
-    pub fn cells<'a>(&self, record: &'a [u8]) -> impl Iterator<Item = Result<Cow<'a, [u8]>, What>> + use<'a> {
+    pub fn cells<'a>(&self, record: &'a [u8]) -> impl Iterator<Item = Cell<'a>> + use<'a> {
         let (dialect, mut rest) = (*self, Some(record));
         std::iter::from_fn(move || {
             let (cell, left) = dialect.cell(rest?);
@@ -39,7 +42,7 @@ impl Dialect {
         })
     }
 
-    fn cell<'a>(&self, rest: &'a [u8]) -> (Result<Cow<'a, [u8]>, What>, Option<&'a [u8]>) {
+    fn cell<'a>(&self, rest: &'a [u8]) -> (Cell<'a>, Option<&'a [u8]>) {
         let (value, end) = match rest.split_first() {
             Some((first, inside)) if Some(*first) == self.quote => match self.closing(inside, 0) {
                 Some(end) => (self.plain(&inside[..end], self.quote), end + 2),

@@ -1,9 +1,9 @@
 //! `evenkeel drill check`.
 
+use super::common::server;
 use crate::command::Session;
 use crate::config::units;
 use crate::failure::FINDING;
-use crate::server::place;
 use crate::{format, out};
 use anyhow::Result;
 use evenkeel_haul::drill::{Risk, check};
@@ -37,7 +37,7 @@ pub struct Args {
 /// Looks, and prints each risk with its fix.
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     let every = units::positive(&args.backup_every, "--backup-every")?;
-    let target = place::target(session, &args.target, "")?;
+    let target = server(session, &args.target)?;
     let mut control = Control::connect_until(&target, &session.stop)?;
     let found = check(&mut control, every.as_secs_f64().ceil() as u64)?;
     out::answer(args.json, &found, || out::write(&text(&found)))?;

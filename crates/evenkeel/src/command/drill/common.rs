@@ -16,6 +16,11 @@ pub fn target(session: &Session, text: &str) -> Result<Target> {
     Ok(target)
 }
 
+/// A server, whatever its databases.
+pub fn server(session: &Session, text: &str) -> Result<Target> {
+    Ok(Target { database: None, ..place::target(session, text, "")? })
+}
+
 /// Writers to these servers; other ones than sandboxes have to be confirmed by the names of their hosts.
 pub fn plan(session: &Session, servers: &[String], staging: &[String]) -> Result<Plan> {
     let targets = servers.iter().map(|text| target(session, text)).collect::<Result<_>>()?;

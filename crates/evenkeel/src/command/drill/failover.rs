@@ -41,7 +41,7 @@ Examples:
   evenkeel drill failover
   evenkeel drill failover --mode after-sync --fault lag --repeat 5 --json
   evenkeel drill failover --reach haproxy --fault freeze
-  evenkeel drill failover --servers mysql://app@db1/drill,mysql://app@db2/drill --staging db1 --staging db2 --ledger f.ledger
+  evenkeel drill failover --servers URL,URL --staging db1 --staging db2 --ledger f.ledger
   evenkeel drill failover --promote '/usr/local/bin/our-failover \"$@\"'
 
 Exit codes: 0 no acknowledged write is lost or doubled; 1 one is, writes do not succeed again, or the outage is longer than --rto; 2 wrong

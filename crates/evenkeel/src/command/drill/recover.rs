@@ -1,11 +1,10 @@
 //! `evenkeel drill recover`.
 
 use super::audit;
-use super::common::shown;
+use super::common::{server, shown};
 use crate::command::Session;
 use crate::config::units;
 use crate::failure::FINDING;
-use crate::server::place;
 use crate::{format, out};
 use anyhow::Result;
 use evenkeel_core::Nanos;
@@ -35,7 +34,8 @@ Examples:
   evenkeel drill recover --from dump.sql --logs /var/log/mysql --until 0-1-345 --keep rescued
 
 Exit codes: 0 all is there, within the objectives; 1 an objective is missed, a row differs, a write is lost or a table is damaged; 2
-wrong use, or a step that cannot be done; 130, 143 stopped by Ctrl-C, SIGTERM (nothing stays).")]
+wrong use, or a step that cannot be done; 130, 143 stopped by Ctrl-C, SIGTERM (all servers and files of
+the drill are removed).")]
 pub struct Args {
     /// Server whose data the drill starts with, as mysql://user@host or sandbox:NAME; it is only backed up
     #[arg(value_name = "URL", conflicts_with_all = ["from", "size"])]
@@ -68,19 +68,19 @@ pub struct Args {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["method", "incrementals", "size", "rate", "seed", "rpo"])]
     pub from: Option<PathBuf>,
     /// Incremental backup on it; may be repeated, in their order
-    #[arg(long, value_name = "DIR", requires = "from")]
+    #[arg(long, value_name = "DIR", requires = "from", conflicts_with = "target")]
     pub incremental: Vec<PathBuf>,
     /// Folder with the binary logs since the backup
-    #[arg(long, value_name = "DIR", requires = "from")]
+    #[arg(long, value_name = "DIR", requires = "from", conflicts_with = "target")]
     pub logs: Option<PathBuf>,
     /// Where to stop: a GTID (with it), LOG:OFFSET or a time of this machine (before it) [default: the end of the logs]
     #[arg(long, value_name = "PLACE", requires = "logs")]
     pub until: Option<String>,
     /// Also look for each write that `evenkeel drill write` had acknowledged
-    #[arg(long, value_name = "FILE", requires = "from")]
+    #[arg(long, value_name = "FILE", requires = "from", conflicts_with = "target")]
     pub ledger: Option<PathBuf>,
     /// Keep the restored server as a sandbox of this name
-    #[arg(long, value_name = "NAME", requires = "from")]
+    #[arg(long, value_name = "NAME", requires = "from", conflicts_with = "target")]
     pub keep: Option<String>,
     /// Server program [default: the one that is installed]
     #[arg(long, value_name = "FILE")]
@@ -104,7 +104,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             .snapshot_command
             .clone()
             .map(|take| SnapshotCommands { take, remove: args.snapshot_remove.clone() }),
-        of: args.target.as_deref().map(|text| place::target(session, text, "")).transpose()?,
+        of: args.target.as_deref().map(|text| server(session, text)).transpose()?,
         incrementals: args.incrementals.unwrap_or(u32::from(args.method == Method::Backup)),
         rate: args.rate,
         bytes: units::bytes(&args.size)?,
@@ -187,7 +187,11 @@ fn text(report: &Report, method: Method, missed: &[String]) -> String {
     let wrong = report.differences.iter().chain(&report.damaged).chain(missed);
     wrong.for_each(|line| text += &format!("WRONG: {line}\n"));
     if report.is_right() {
-        text += "all rows are those of the source\n";
+        text += &format!(
+            "all rows are those of the source ({} in {})\n",
+            format::counted(report.tables, "table"),
+            format::counted(report.databases, "database")
+        );
     }
     text
 }

@@ -34,10 +34,11 @@ pub(super) fn guess(sample: &Sample<'_>, dialect: Dialect) -> Result<Guess, NoLa
     let column = |rows: &[&Vec<String>], at: usize| -> Vec<String> {
         rows.iter().map(|row| row[at].trim().to_owned()).filter(|value| !value.is_empty()).collect()
     };
-    let is_header = (0..width).any(|at| {
-        let (here, below) = (kind(&column(&[first], at)).0, kind(&column(rest, at)).0);
-        here == "text" && below != "text"
-    }) && first.iter().all(|name| !name.is_empty() && kind(&[name.clone()]).0 == "text");
+    let is_header =
+        (0..width).any(|at| {
+            let (here, below) = (kind(&column(&[first], at)).0, kind(&column(rest, at)).0);
+            here == "text" && below != "text"
+        }) && first.iter().all(|name| !name.is_empty() && kind(std::slice::from_ref(name)).0 == "text");
     let names = if is_header { first.as_slice() } else { &[] };
     let below = if is_header { rest } else { &rows[..] };
     let mut doubts = Vec::new();
