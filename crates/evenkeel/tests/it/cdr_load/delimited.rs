@@ -15,8 +15,8 @@ fn example(name: &str) -> String {
 fn asterisk(numbers: std::ops::Range<u32>) -> String {
     let call = |number: u32| {
         let clid = format!("\"\"Ada; Byron, {number}\"\" <{number}>");
-        let answer = if number % 3 == 0 { String::new() } else { "2026-11-30 10:00:05".to_owned() };
-        let note = if number % 5 == 0 { "two\nlines \\ and a tab\t" } else { "" };
+        let answer = if number.is_multiple_of(3) { String::new() } else { "2026-11-30 10:00:05".to_owned() };
+        let note = if number.is_multiple_of(5) { "two\nlines \\ and a tab\t" } else { "" };
         format!(
             "\"\",\"{number}\",\"0049{number}\",\"internal\",\"{clid}\",\"SIP/1\",\"SIP/2\",\"Dial\",\"SIP/2,30\",\"2026-11-30 10:00:00\",\
              \"{answer}\",\"2026-11-30 10:01:00\",60,55,\"ANSWERED\",\"DOCUMENTATION\",\"1790000000.{number}\",\"{note}\"\n"
