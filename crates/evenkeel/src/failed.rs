@@ -17,7 +17,8 @@ const FULL: [u16; 2] = [1040, 1203];
 /// More names than this are counted only.
 const NAMED: usize = 6;
 
-/// What a load found whose requests were given up after `timeout`; `None` where some were answered and most did not fail.
+/// What a load found whose requests were given up after `timeout`; `None` where at least half were answered or failed at once, and most did
+/// not fail.
 pub fn of_load(result: &LoadResult, timeout: Nanos) -> Option<String> {
     let (counts, texts) = (&result.counts, &result.error_texts);
     let failed = counts.failed.values().sum();
@@ -25,11 +26,12 @@ pub fn of_load(result: &LoadResult, timeout: Nanos) -> Option<String> {
         return Some(sentence(failed, counts.arrivals, "", &counts.failed, texts));
     }
     // Who stops a load did not wait for its answers.
-    let none = counts.arrivals > 0 && counts.completed == 0 && !result.stopped;
-    none.then(|| unanswered(result, timeout))
+    let late = 2 * (counts.timed_out + counts.unsent) > counts.arrivals;
+    let none = counts.arrivals > 0 && counts.completed == 0;
+    ((late || none) && !result.stopped).then(|| unanswered(result, timeout))
 }
 
-/// That no request was answered, what became of each, and whether the server answers at all.
+/// That few requests were answered or none, what became of the others, and whether the server answers at all.
 fn unanswered(result: &LoadResult, timeout: Nanos) -> String {
     let counts = &result.counts;
     let (timed_out, unsent) = (format::count(counts.timed_out), format::count(counts.unsent));
@@ -43,11 +45,16 @@ fn unanswered(result: &LoadResult, timeout: Nanos) -> String {
         0 => {
             "the server does not answer: no session got a byte from it; see whether it runs, and what its log says"
         }
-        _ => "the server answers, but later; raise --timeout above the time that a request takes",
+        _ => {
+            "the server answers, but later: lower the rate, or raise --timeout above the time that a request takes"
+        }
+    };
+    let answered = match counts.completed {
+        0 => format!("none of {} requests was", format::count(counts.arrivals)),
+        few => format!("only {} of {} requests were", format::count(few), format::count(counts.arrivals)),
     };
     format!(
-        "none of {} requests was answered within the timeout of {} ({}); {why}",
-        format::count(counts.arrivals),
+        "{answered} answered within the timeout of {} ({}); {why}",
         format::time(timeout.as_millis_f64()),
         ends.into_iter().flatten().collect::<Vec<_>>().join(", ")
     )

@@ -126,3 +126,14 @@ fn one_table_that_cannot_be_read_is_left_out_by_name_and_the_others_are_told() {
         }
     }
 }
+
+#[test]
+fn a_column_that_was_added_without_a_rebuild_adds_no_record() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    done(home.path(), &["sandbox", "up", "a"]);
+    let sql = "CREATE DATABASE tpcw; CREATE TABLE tpcw.t (a INT PRIMARY KEY); INSERT INTO tpcw.t VALUES (1), (2), (3), (4), (5), (6); \
+               ALTER TABLE tpcw.t ADD b INT NOT NULL DEFAULT 5, ALGORITHM=INSTANT";
+    done(home.path(), &["sandbox", "shell", "a", "--", "-e", sql]);
+    done(home.path(), &["sandbox", "down", "a"]);
+    assert_eq!(figure(&layout(home.path(), &["sandbox:a"]), "t", "PRIMARY", "records"), 6.0);
+}

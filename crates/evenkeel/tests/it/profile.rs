@@ -128,7 +128,7 @@ fn a_load_that_gets_no_answer_is_a_finding_that_blames_neither_the_pool_nor_nobo
     let late = format!("mysql://app@{}/shop", server.address());
     for (url, sql, why) in [
         (&hole, "SELECT 17", "the server does not answer: no session got a byte"),
-        (&late, "SELECT SLEEP(1)", "the server answers, but later; raise --timeout"),
+        (&late, "SELECT SLEEP(1)", "the server answers, but later: lower the rate, or raise --timeout"),
     ] {
         let (text, json) = unanswered(&server, url, sql);
         let first = text.lines().next().unwrap_or_default();

@@ -152,6 +152,11 @@ fn one(
         manifest::forget(control, std::slice::from_ref(before), true)?;
         return fresh(control, ground, file, name);
     }
+    if before.done && before.rejects > 0 && before.rows > 0 && before.layout != ground.layout {
+        let what = format!("{name} was loaded by another layout, with {} rejects", before.rejects);
+        let hint = "take it out by `evenkeel cdr unload` with that layout, and load it by this one";
+        return Err(HaulError::File(refused(what, hint)));
+    }
     // Nothing of it is stored, and by the layout of now some of it may be.
     if before.done && before.records > 0 && before.rows == 0 && before.layout != ground.layout {
         manifest::forget(control, std::slice::from_ref(before), true)?;

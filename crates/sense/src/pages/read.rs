@@ -217,6 +217,11 @@ fn indexes(levels: &[Level], ranges: &BTreeMap<u64, RangeCost>) -> Vec<IndexLayo
             index.range = ranges.get(&level.index).copied();
         }
     }
+    for level in levels {
+        if let Some(index) = found.get_mut(&level.index) {
+            index.records = index.records.saturating_sub(level.hidden);
+        }
+    }
     found.into_values().filter(|index| index.pages > 0).collect()
 }
 

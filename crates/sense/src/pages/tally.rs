@@ -16,6 +16,8 @@ pub(super) struct Level {
     pub pages: u64,
     pub freed: u64,
     pub records: u64,
+    /// Records of the index that are no rows.
+    pub hidden: u64,
     pub used: u64,
     pub fill: f64,
     pub fills: [u64; FILLS],
@@ -37,6 +39,7 @@ impl Level {
         let fill = f64::from(header.used) / f64::from(header.room);
         self.pages += 1;
         self.records += u64::from(header.records);
+        self.hidden += u64::from(header.has_hidden);
         self.used += u64::from(header.used);
         self.fill += fill;
         self.fills[((fill * FILLS as f64).ceil() as usize).clamp(1, FILLS) - 1] += 1;

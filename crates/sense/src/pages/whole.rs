@@ -98,6 +98,9 @@ const ROWS: [usize; 2] = [125, 120];
 /// What an empty page has at its end: checksum, and the two places of its directory.
 const END: usize = 8 + 4;
 
+/// The kind of the root of an index whose table got columns without a rebuild (MariaDB).
+const INSTANT: u16 = 18;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page<'a> {
     pub bytes: &'a [u8],
@@ -110,6 +113,8 @@ pub(super) struct IndexPage {
     /// 0 for a leaf.
     pub level: u16,
     pub records: u16,
+    /// Whether it is the root of an index with a record that is no row: it describes the columns that were added without a rebuild.
+    pub has_hidden: bool,
     /// Bytes of rows that are not deleted.
     pub used: u32,
     /// Bytes that rows can have on an empty page.
@@ -160,6 +165,7 @@ impl Page<'_> {
             index: u64_at(self.bytes, INDEX_HEADER + 28),
             level,
             records: field(16),
+            has_hidden: self.kind_number() == INSTANT,
             used: used as u32,
             room: room as u32,
         })

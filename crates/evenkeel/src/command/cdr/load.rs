@@ -266,7 +266,7 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
         let rows: u64 = loaded.files.iter().map(|file| file.rows_before).sum();
         text.push_str(&format!("already loaded: {}, {}", counted(before, "record"), counted(rows, "row")));
         text.push_str(match loaded.files.iter().any(|file| file.rejects_before > 0) {
-            true => "; the others are rejects; a corrected layout does not read them again\n",
+            true => "; the others are rejects\n",
             false => "\n",
         });
     }

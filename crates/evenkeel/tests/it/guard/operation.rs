@@ -130,6 +130,30 @@ fn a_reload_drops_nothing_and_an_unreadable_file_changes_nothing() {
 }
 
 #[test]
+fn sighup_leads_to_another_server_whose_health_is_asked_and_warns_of_a_monitor_that_stays() {
+    let (old, new) = (Server::up(&[]), Server::up(&[]));
+    let control = "[control]\ntick = '50ms'\ncontroller = 'fixed'\n";
+    let process = Process::start(&old, "controller = 'fixed'");
+    let mut stays = Client::connect(&process.address, MODERN);
+    process.configure(&new, control);
+    process.signal(libc::SIGHUP);
+    eventually("the new server", || process.log().contains("event=reloaded applied=backend"));
+    drop(old);
+    process.shows("/healthz", "200 OK");
+    let mut client = Client::connect(&process.address, MODERN);
+    client.query("UPDATE item SET stock = 77 WHERE id = 1");
+    assert_eq!(new.sql("SELECT stock FROM shop.item WHERE id = 1"), "77");
+    assert!(stays.is_ended(), "it was at the old one, which is gone");
+    // With a monitor that goes on naming the old one.
+    let monitor = format!("{control}monitor = '{}'\n", new.url());
+    let watched = Process::start(&new, &format!("controller = 'fixed'\nmonitor = '{}'", new.url()));
+    let third = Server::up(&[]);
+    watched.configure(&third, &monitor);
+    watched.signal(libc::SIGHUP);
+    eventually("a warning", || watched.log().contains("`backend` has changed, and `monitor` has not"));
+}
+
+#[test]
 fn sigterm_lets_a_transaction_end_and_says_so() {
     let server = Server::up(&[]);
     let mut process = Process::start(&server, "controller = 'fixed'\ninitial_limit = 3");
