@@ -4,11 +4,12 @@ use super::backup::Backups;
 use super::binlog::Position;
 use super::dump::Dump;
 use super::manifest::Manifest;
-use super::snapshot::{Snapshot, SnapshotCommands};
+use super::snapshot::Snapshot;
+pub use super::snapshot::Source;
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_site::server::Target;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 evenkeel_site::words! {
     /// How a backup is taken.
@@ -22,19 +23,6 @@ evenkeel_site::words! {
         /// Statements, by mariadb-dump.
         Dump = "dump",
     }
-}
-
-/// A server that is backed up, and what was taken of it.
-pub struct Source<'a> {
-    pub folder: PathBuf,
-    pub data: PathBuf,
-    pub target: Target,
-    /// How its snapshots are made; `None` by reflinks, for which a private server is stopped for a moment: files are shared one after the
-    /// other, and InnoDB writes on under any lock.
-    pub snapshot: Option<&'a SnapshotCommands>,
-    /// The process of a private server.
-    pub process: Option<i32>,
-    pub stop: &'a Stop,
 }
 
 pub enum Taken {

@@ -1,9 +1,10 @@
 //! A server of the user's is backed up and restored, as the beginning of a private one. It is only read.
 
 use super::method::{Method, Source, Taken};
-use super::recover::Recover;
 use super::restored::{Tell, Work};
+use super::snapshot::SnapshotCommands;
 use crate::{HaulError, refused};
+use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target, TlsMode};
 use std::collections::BTreeMap;
 use std::fs;
@@ -54,38 +55,44 @@ fn check_room(control: &mut Control, home: &Path) -> Result<(), HaulError> {
 
 impl Copied {
     /// Backs up a server of the user's by the same method, and restores that.
-    pub fn of(target: &Target, drill: &Recover<'_>, tell: Tell<'_>) -> Result<Self, HaulError> {
+    pub fn of(
+        target: &Target,
+        (home, method): (&Path, Method),
+        snapshot: Option<&SnapshotCommands>,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<Self, HaulError> {
         tell(&format!("backing up {target}"));
         if matches!(target.tls, TlsMode::Required | TlsMode::VerifyIdentity) {
-            let what = "the server's own programs, which make the backup, are not told to use TLS";
+            let what = "the drill runs mariadb-backup and mariadb-dump without TLS, and this URL requires it";
             return Err(refused(
                 what,
                 "run it on the server's machine by its socket, without tls in the URL",
             )
             .into());
         }
-        let mut control = Control::connect_until(target, drill.stop)?;
-        if drill.method != Method::Dump {
+        let mut control = Control::connect_until(target, stop)?;
+        if method != Method::Dump {
             check_machine(&mut control)?;
         }
-        check_room(&mut control, drill.home)?;
+        check_room(&mut control, home)?;
         let durability = ["sync_binlog", "innodb_flush_log_at_trx_commit"].map(|name| {
             let value = control.query_value(&format!("SELECT @@GLOBAL.{name}"))?;
             Ok::<_, HaulError>((name.to_owned(), value.unwrap_or_default()))
         });
         let durability = durability.into_iter().collect::<Result<_, _>>()?;
         let data = control.query_value("SELECT @@datadir")?;
-        let work = Work::new(drill.home)?;
+        let work = Work::new(home)?;
         let from = Source {
             folder: work.0.join("original"),
             data: PathBuf::from(data.unwrap_or_default()),
             target: target.clone(),
-            snapshot: drill.snapshot.as_ref(),
+            snapshot,
             process: None,
-            stop: drill.stop,
+            stop,
         };
-        let (taken, manifest) = Taken::first(drill.method, &from)?;
-        taken.restore(&work.0.join("data"), drill.stop)?;
+        let (taken, manifest) = Taken::first(method, &from)?;
+        taken.restore(&work.0.join("data"), stop)?;
         Ok(Self { work, taken, bytes: manifest.bytes(), durability })
     }
 

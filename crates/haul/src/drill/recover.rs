@@ -121,7 +121,9 @@ impl Recover<'_> {
 
     /// A server with binary logs in a folder of their own.
     fn source(&self, tell: Tell<'_>) -> Result<Sandbox, HaulError> {
-        let original = self.of.as_ref().map(|target| Copied::of(target, self, tell)).transpose()?;
+        let place = (self.home, self.method);
+        let copied = |target| Copied::of(target, place, self.snapshot.as_ref(), self.stop, &mut *tell);
+        let original = self.of.as_ref().map(copied).transpose()?;
         let bytes = original.as_ref().map_or(self.bytes, |original| original.bytes);
         let server_binary = self.server_binary.clone();
         let mut spec =

@@ -2,13 +2,12 @@
 
 use super::binlog::Position;
 use super::manifest::Manifest;
-use super::method::Source;
 use super::program::{PATIENCE, copy, shell};
 use crate::{HaulError, refused};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
 use evenkeel_os::process::signal;
-use evenkeel_site::server::{Control, Flavor};
+use evenkeel_site::server::{Control, Flavor, Target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +29,19 @@ pub struct SnapshotCommands {
     pub take: String,
     /// A shell command that removes what is at `$1`.
     pub remove: Option<String>,
+}
+
+/// A server that is backed up.
+pub struct Source<'a> {
+    pub folder: PathBuf,
+    pub data: PathBuf,
+    pub target: Target,
+    /// How its snapshots are made; `None` by reflinks, for which a private server is stopped for a moment: files are shared one after the
+    /// other, and InnoDB writes on under any lock.
+    pub snapshot: Option<&'a SnapshotCommands>,
+    /// The process of a private server.
+    pub process: Option<i32>,
+    pub stop: &'a Stop,
 }
 
 impl Snapshot {

@@ -7,38 +7,11 @@ use crate::blocks::Blocks;
 use crate::convert::{self, Converted, Lines, Sink, Tally};
 use crate::input::{self, Opened};
 use crate::{HaulError, Progress, Step, refused};
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of rejects that are written of a file that is not loaded.
 const SHOWN: usize = 16 << 20;
-
-/// How many records of a file may be refused.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MaxRejects {
-    Count(u64),
-    /// Of all records, from 0 to 1.
-    Share(f64),
-}
-
-impl MaxRejects {
-    pub fn is_passed(self, tally: &Tally) -> bool {
-        match self {
-            Self::Count(most) => tally.rejects > most,
-            Self::Share(most) => tally.rejects as f64 > most * tally.records as f64,
-        }
-    }
-}
-
-impl fmt::Display for MaxRejects {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Count(most) => write!(out, "{most}"),
-            Self::Share(most) => write!(out, "{}%", 100.0 * most),
-        }
-    }
-}
 
 impl Job<'_> {
     /// Converts each file that was not begun, and keeps nothing but the count.

@@ -22,6 +22,5 @@ mod warnings;
 pub use files::LoadedFile;
 pub(crate) use job::lock;
 pub use job::{Check, Job, Loaded};
-pub use limit::MaxRejects;
-pub use store::{Indexes, Options, Warnings};
+pub use store::{Indexes, MaxRejects, Options, Warnings};
 pub use unload::Unloaded;

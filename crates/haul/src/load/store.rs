@@ -1,6 +1,5 @@
 //! One connection: stores parts, each as a whole or not at all.
 
-use super::limit::MaxRejects;
 use super::part::Part;
 use super::rejects::{Rejects, Turn, Waited};
 use super::warnings::Warning;
@@ -291,6 +290,32 @@ pub enum Warnings {
     /// The load ends; nothing of its part is stored.
     End,
     Reject,
+}
+
+/// How many records of a file may be refused.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MaxRejects {
+    Count(u64),
+    /// Of all records, from 0 to 1.
+    Share(f64),
+}
+
+impl MaxRejects {
+    pub fn is_passed(self, tally: &Tally) -> bool {
+        match self {
+            Self::Count(most) => tally.rejects > most,
+            Self::Share(most) => tally.rejects as f64 > most * tally.records as f64,
+        }
+    }
+}
+
+impl std::fmt::Display for MaxRejects {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(most) => write!(out, "{most}"),
+            Self::Share(most) => write!(out, "{}%", 100.0 * most),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
 //! Whether a value is what its field may hold.
 
+use super::pattern::{is_digits, is_time};
 use super::{Check, Field, Kind, What};
 use std::borrow::Cow;
 
@@ -49,11 +50,6 @@ fn unsigned(value: &[u8]) -> &[u8] {
     value.strip_prefix(b"-").or_else(|| value.strip_prefix(b"+")).unwrap_or(value)
 }
 
-/// Without a branch for each byte, so that the compiler takes many at once.
-fn is_digits(value: &[u8]) -> bool {
-    !value.is_empty() && value.iter().fold(0, |most: u8, byte| most.max(byte.wrapping_sub(b'0'))) <= 9
-}
-
 fn is_decimal(value: &[u8]) -> bool {
     match value.iter().position(|byte| *byte == b'.') {
         None => is_digits(value),
@@ -71,29 +67,6 @@ fn whole(value: &[u8]) -> Option<i64> {
     match text {
         "" | "-" | "+" => Some(0),
         _ => text.parse().ok(),
-    }
-}
-
-/// Whether this is `yyyymmdd` or `yyyymmddhhmmss` of the Gregorian calendar, from the year 1000 on as the servers have it.
-pub fn is_time(value: &[u8]) -> bool {
-    if !(value.len() == 8 || value.len() == 14) || !is_digits(value) {
-        return false;
-    }
-    let number = |from: usize, to: usize| {
-        value[from..to].iter().fold(0_u32, |sum, digit| 10 * sum + u32::from(digit - b'0'))
-    };
-    let (year, month, day) = (number(0, 4), number(4, 6), number(6, 8));
-    let clock = value.len() == 8 || (number(8, 10) < 24 && number(10, 12) < 60 && number(12, 14) < 60);
-    year >= 1000 && (1..=12).contains(&month) && (1..=days(year, month)).contains(&day) && clock
-}
-
-fn days(year: u32, month: u32) -> u32 {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
     }
 }
 

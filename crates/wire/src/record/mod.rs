@@ -13,12 +13,13 @@ mod layout;
 mod pattern;
 mod plan;
 mod values;
+mod what;
 mod word;
 
-pub use check::is_time;
 pub use dialect::Dialect;
 pub use field::{Blank, Check, Field, Kind, Trim};
 pub use layout::{Charset, Layout, LayoutError};
-pub use pattern::Pattern;
+pub use pattern::{Pattern, is_time};
 pub use plan::RecordType;
-pub use values::{Reject, Values, What};
+pub use values::{Reject, Values};
+pub use what::What;

@@ -1,7 +1,7 @@
 //! A layout for records with delimiters: names by their header, types by their values.
 
-use super::{Guess, NoLayout, Sample, charset, sample};
-use evenkeel_wire::record::{Dialect, Pattern, is_time};
+use super::sample::{self, NoLayout, Sample};
+use evenkeel_wire::record::{Charset, Dialect, Layout, Pattern, is_time};
 use std::collections::BTreeSet;
 
 /// Ways to write instants, the surest first.
@@ -25,8 +25,11 @@ const DIGITS: usize = 9;
 /// Seconds since 1970 of the years 2000 to 2100.
 const SECONDS: std::ops::Range<i64> = 946_684_800..4_102_444_800;
 
+/// The layout, doubts with their columns, and the file.
+type Found = (Layout, Vec<(usize, String)>, String);
+
 /// Errors: no record has columns that can be told apart.
-pub(super) fn guess(sample: &Sample<'_>, dialect: Dialect) -> Result<Guess, NoLayout> {
+pub(super) fn guess(sample: &Sample<'_>, dialect: Dialect, charset: Charset) -> Result<Found, NoLayout> {
     let rows: Vec<Vec<String>> = sample.records.iter().filter_map(|record| row(dialect, record)).collect();
     let width = sample::most(rows.iter().map(Vec::len)).ok_or(NoLayout::NoColumns)?.0;
     let rows: Vec<&Vec<String>> = rows.iter().filter(|row| row.len() == width).collect();
@@ -60,11 +63,11 @@ pub(super) fn guess(sample: &Sample<'_>, dialect: Dialect) -> Result<Guess, NoLa
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let header = String::from_utf8_lossy(sample.records[0]);
     let header = if is_header { format!("header = {}\n", quoted(&header)) } else { String::new() };
-    let charset = format!("{:?}", charset(sample)).to_lowercase();
+    let charset = format!("{charset:?}").to_lowercase();
     let by = quoted(&char::from(dialect.delimiter).to_string());
     let text = format!("charset = \"{charset}\"\n\n[delimited]\nby = {by}\n{header}{fields}");
     let layout = crate::layout::parse(&text).map_err(|_| NoLayout::NoColumns)?.layout;
-    Ok(Guess { layout, doubts, text: Some(text) })
+    Ok((layout, doubts, text))
 }
 
 fn row(dialect: Dialect, record: &[u8]) -> Option<Vec<String>> {

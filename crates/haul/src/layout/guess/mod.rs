@@ -27,7 +27,8 @@ pub struct Guess {
 /// Errors: it has neither fixed widths nor delimiters, or is too small to tell.
 pub fn guess(sample: &Sample<'_>) -> Result<Guess, NoLayout> {
     if let Some(dialect) = sample.dialect {
-        return delimited::guess(sample, dialect);
+        let (layout, doubts, text) = delimited::guess(sample, dialect, charset(sample))?;
+        return Ok(Guess { layout, doubts, text: Some(text) });
     }
     let records = sample.alike()?;
     let mut doubts = Vec::new();
