@@ -160,9 +160,19 @@ mod tests {
             found(&unanswered(1_200, 0, 40)).as_deref(),
             Some(
                 "none of 1,200 requests was answered within the timeout of 250 ms (1,200 timed out); the server \
-                 answers, but later; raise --timeout above the time that a request takes"
+                 answers, but later: lower the rate, or raise --timeout above the time that a request takes"
             )
         );
+        let most = unanswered(800, 30, 40);
+        let some = |completed| {
+            let counts =
+                Counts { completed, arrivals: most.counts.arrivals + completed, ..most.counts.clone() };
+            found(&LoadResult { counts, ..unanswered(0, 0, 40) })
+        };
+        assert!(
+            some(170).is_some_and(|text| text.starts_with("only 170 of 1,000 requests were answered within"))
+        );
+        assert_eq!(some(830), None, "half of them were answered");
         let silent = found(&unanswered(16, 244, 0)).unwrap();
         assert!(
             silent.contains("(16 timed out, 244 were never sent, since no session became free)"),

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 pub struct Relayout<'a> {
     pub target: &'a Target,
+    /// Seconds that somebody else's transaction on a table is waited for: whoever comes meanwhile waits behind that.
+    pub lock_wait_s: u32,
     /// Ends it early: the table is as it was then.
     pub stop: &'a Stop,
 }
@@ -21,8 +23,8 @@ impl Relayout<'_> {
             return Err(RelayoutError::Server(TargetError::Stopped));
         }
         let mut control = Control::connect_until(self.target, self.stop)?;
-        prepare(&mut control)?;
-        let done = run(&mut control, &facts.table, tell)?;
+        prepare(&mut control, self.lock_wait_s)?;
+        let done = run(&mut control, (&facts.table, self.lock_wait_s), tell)?;
         // The statistics are of the old pages, and so would be the plans; a server that makes none now will later.
         let _ = control.query(&format!("ANALYZE TABLE {}", quoted(&facts.table)));
         Ok(done)
@@ -65,7 +67,11 @@ fn has_stored(control: &mut Control, table: &str) -> Result<bool, RelayoutError>
 }
 
 /// Has the server do it, in the first manner that it takes.
-fn run(control: &mut Control, table: &str, tell: &mut dyn FnMut(&str)) -> Result<Done, RelayoutError> {
+fn run(
+    control: &mut Control,
+    (table, lock_wait_s): (&str, u32),
+    tell: &mut dyn FnMut(&str),
+) -> Result<Done, RelayoutError> {
     let mut refused = RelayoutError::NoTable(table.to_owned());
     let computes = has_stored(control, table)?;
     for (algorithm, lock, waits) in MANNERS {
@@ -84,7 +90,7 @@ fn run(control: &mut Control, table: &str, tell: &mut dyn FnMut(&str)) -> Result
             Ok(_) => return Ok(Done { waits }),
             Err(error) => {
                 let is_other_manner = error.code().is_some_and(|code| NOT_SUPPORTED.contains(&code));
-                refused = explained(error, table);
+                refused = explained(error, table, lock_wait_s);
                 if !is_other_manner {
                     break;
                 }
@@ -94,15 +100,13 @@ fn run(control: &mut Control, table: &str, tell: &mut dyn FnMut(&str)) -> Result
     Err(refused)
 }
 
-/// Seconds that somebody else's transaction on a table is waited for.
-const LOCK_WAIT_S: u32 = 60;
 /// ER_LOCK_WAIT_TIMEOUT: somebody held the table for too long.
 const TIMED_OUT: u16 = 1205;
 
 /// Rows are taken as they are, also those that stricter settings would refuse today, and instants are told apart by UTC.
-fn prepare(control: &mut Control) -> Result<(), TargetError> {
+fn prepare(control: &mut Control, lock_wait_s: u32) -> Result<(), TargetError> {
     control.exec(&format!(
-        "SET SESSION lock_wait_timeout = {LOCK_WAIT_S}, sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', \
+        "SET SESSION lock_wait_timeout = {lock_wait_s}, sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES', \
          foreign_key_checks = 1, wait_timeout = 2147483, time_zone = '+00:00'"
     ))?;
     // MariaDB alone has it.
@@ -113,9 +117,9 @@ fn prepare(control: &mut Control) -> Result<(), TargetError> {
 }
 
 /// A lock that did not come is told as what it is.
-fn explained(error: TargetError, table: &str) -> RelayoutError {
+fn explained(error: TargetError, table: &str, seconds: u32) -> RelayoutError {
     match error.code() {
-        Some(TIMED_OUT) => RelayoutError::Held { table: table.to_owned(), seconds: LOCK_WAIT_S },
+        Some(TIMED_OUT) => RelayoutError::Held { table: table.to_owned(), seconds },
         _ => error.into(),
     }
 }

@@ -65,8 +65,8 @@ impl Backups {
     /// Makes one data directory of all, which is at the position that it returns. The full backup is prepared, and no base any more.
     /// Errors: a file is not as it was written, or what the program says.
     pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
-        for each in self.taken.iter().filter(|each| each.join(Manifest::NAME).exists()) {
-            Manifest::read(each)?.verify(each)?;
+        for each in &self.taken {
+            Manifest::check(each)?;
         }
         let last = self.taken.last().and_then(|last| position(last));
         let target = format!("--target-dir={}", self.taken[0].display());

@@ -19,8 +19,6 @@ pub struct Dump {
     path: PathBuf,
     /// Folder for the login, and for what the client says.
     scratch: PathBuf,
-    /// Whether it has a manifest beside it.
-    is_ours: bool,
 }
 
 impl Dump {
@@ -47,24 +45,22 @@ impl Dump {
         // What is gone by then is no part of the dump.
         drop(login);
         let manifest = Manifest::write(folder, position_of(&path)?)?;
-        Ok((Self { path, scratch: folder.with_extension("load"), is_ours: true }, manifest))
+        Ok((Self { path, scratch: folder.with_extension("load") }, manifest))
     }
 
     /// One that somebody else has made; it is read where it is.
     pub fn of(path: &Path, scratch: &Path) -> Self {
-        Self { path: path.to_owned(), scratch: scratch.to_owned(), is_ours: false }
+        Self { path: path.to_owned(), scratch: scratch.to_owned() }
     }
 
     /// Where it ends in the binary logs.
     /// Errors: it is not as it was written.
     pub fn position(&self) -> Result<Option<Position>, HaulError> {
-        if !self.is_ours {
-            return position_of(&self.path);
+        // Beside one of ours there is a manifest.
+        match Manifest::check(self.path.parent().unwrap_or(Path::new(".")))? {
+            Some(manifest) => Ok(manifest.position),
+            None => position_of(&self.path),
         }
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let manifest = Manifest::read(folder)?;
-        manifest.verify(folder)?;
-        Ok(manifest.position)
     }
 
     /// Loads it into a new server.

@@ -38,17 +38,23 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Errors: there is none, or it is damaged.
-    pub fn read(folder: &Path) -> Result<Self, HaulError> {
+    /// Reads that of a folder and holds the files against it; `None` where there is none.
+    /// Errors: it is damaged, or a file is.
+    pub fn check(folder: &Path) -> Result<Option<Self>, HaulError> {
         let path = folder.join(Self::NAME);
+        if !path.exists() {
+            return Ok(None);
+        }
         let text = fs::read(&path).map_err(HaulError::io("read", &path))?;
         let damaged = |error| refused(format!("{}: {error}", path.display()), "take another backup");
-        Ok(serde_json::from_slice(&text).map_err(damaged)?)
+        let found: Self = serde_json::from_slice(&text).map_err(damaged)?;
+        found.verify(folder)?;
+        Ok(Some(found))
     }
 
     /// Reads all files again.
     /// Errors: one is missing, or is not as it was written.
-    pub fn verify(&self, folder: &Path) -> Result<(), HaulError> {
+    fn verify(&self, folder: &Path) -> Result<(), HaulError> {
         for (name, written) in &self.files {
             let path = folder.join(name);
             let what = match checksum(&path) {
@@ -124,9 +130,8 @@ mod tests {
         fs::write(&file, b"abc").unwrap();
         let position = Position { log: "bin.000001".into(), offset: 4 };
         let manifest = Manifest::write(folder.path(), Some(position)).unwrap();
-        assert_eq!(Manifest::read(folder.path()).unwrap(), manifest);
+        assert_eq!(Manifest::check(folder.path()).unwrap(), Some(manifest.clone()));
         assert_eq!(manifest.bytes(), 3);
-        manifest.verify(folder.path()).unwrap();
         for (bytes, words) in [(&b"abd"[..], "was changed"), (b"ab", "has 2 bytes instead of 3")] {
             fs::write(&file, bytes).unwrap();
             assert!(manifest.verify(folder.path()).unwrap_err().to_string().contains(words));

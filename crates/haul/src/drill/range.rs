@@ -9,23 +9,15 @@ use std::path::{Path, PathBuf};
 pub fn chain(folder: &Path, first: &str) -> Result<Vec<PathBuf>, HaulError> {
     let (base, number) = split(first).ok_or_else(|| missing(folder, first))?;
     let entries = folder.read_dir().map_err(HaulError::io("read", folder))?;
-    let mut numbers: Vec<u64> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter_map(|name| split(&name).filter(|(of, _)| *of == base).map(|(_, number)| number))
-        .filter(|found| *found >= number)
-        .collect();
-    numbers.sort_unstable();
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let last =
+        names.filter_map(|name| split(&name).filter(|(of, _)| *of == base).map(|(_, number)| number)).max();
     let digits = first.len() - base.len() - 1;
     let name = |number: u64| format!("{base}.{number:0digits$}");
-    for (expected, found) in (number..).zip(&numbers) {
-        if expected != *found {
-            return Err(missing(folder, &name(expected)));
-        }
-    }
-    match numbers.is_empty() {
-        true => Err(missing(folder, first)),
-        false => Ok(numbers.into_iter().map(|number| folder.join(name(number))).collect()),
+    let wanted = number..=last.unwrap_or(number).max(number);
+    match wanted.clone().find(|number| !folder.join(name(*number)).exists()) {
+        Some(gone) => Err(missing(folder, &name(gone))),
+        None => Ok(wanted.map(|number| folder.join(name(number))).collect()),
     }
 }
 

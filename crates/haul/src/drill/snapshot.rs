@@ -72,12 +72,11 @@ impl Snapshot {
     /// Makes a data directory of it, which is at the position that it returns.
     /// Errors: a file is not as it was written, or cannot be copied.
     pub fn restore(&self, data: &Path, stop: &Stop) -> Result<Option<Position>, HaulError> {
-        let manifest = Manifest::read(&self.folder)?;
-        manifest.verify(&self.folder)?;
+        let manifest = Manifest::check(&self.folder)?;
         copy((&["-a"], &self.folder.join("data"), data), ROOM, &self.folder.join("restore.log"), stop)?;
         // By this MySQL knows a server; two must not have the same.
         let _ = fs::remove_file(data.join("auto.cnf"));
-        Ok(manifest.position)
+        Ok(manifest.and_then(|manifest| manifest.position))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::record::{FAILOVER, REACH, RECOVERY, Setting};
 use crate::format;
-use crate::harness::{Cell, Finding, Judgement, Number, Plan, Run, cells, direction, doubts, standing};
+use crate::harness::{Cell, Finding, Judgement, Plan, Run, cells, direction, doubts, standing};
 
 const PUBLISHED: &str = "When the master is shut down, running statements get an error and new connections are served by the slave \
                          (a list of hosts in the client). Restoring a full backup, then an incremental, raised duplicate rows: events \
@@ -87,8 +87,7 @@ fn findings(cells: &[Cell<'_>]) -> Vec<Finding> {
             "running statements get an error, new connections are served by the slave (clean stop)",
             all(stopped(), served),
             seconds("no write was acknowledged for", &range("outage_s", &mut stopped())),
-        )
-        .with(numbers("outage_s", &range("outage_s", &mut stopped()))),
+        ),
         Finding::of(
             "nothing-older-is-applied",
             RECOVERY,
@@ -98,8 +97,7 @@ fn findings(cells: &[Cell<'_>]) -> Vec<Finding> {
                 "every row is that of the source; recovery took",
                 &range("recovery_s", &mut recoveries()),
             ),
-        )
-        .with(numbers("recovery_s", &range("recovery_s", &mut recoveries()))),
+        ),
         Finding::of(
             "after-sync-loses-nothing",
             FAILOVER,
@@ -132,11 +130,6 @@ fn counts(words: &str, values: &[f64]) -> String {
     span(values).map_or("It was not measured.".to_owned(), |(low, high)| {
         format!("Here {low:.0} to {high:.0} {words} ({}).", format::counted(values.len(), "run"))
     })
-}
-
-fn numbers(name: &str, values: &[f64]) -> Vec<Number> {
-    let median = values.get(values.len() / 2).copied();
-    median.map(|median| Number::plain(&format!("{name}_median"), median)).into_iter().collect()
 }
 
 #[cfg(test)]

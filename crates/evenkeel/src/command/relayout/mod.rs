@@ -4,6 +4,7 @@ mod measured;
 mod shown;
 
 use super::{Session, mode};
+use crate::config::units;
 use crate::failure::{FINDING, Hint, Stopped, WithHint, line};
 use crate::out;
 use crate::pages::data_of;
@@ -30,7 +31,8 @@ Pages are read if the server runs on this machine. Each table is held by FLUSH T
 and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). For a remote server nothing is estimated, and tables must \
 be named. A rebuild needs space for the table once more.
 
-At its end a rebuild waits up to a minute for other users of the table, and new users wait behind it. Ctrl-C or a kill \
+At its begin and end a rebuild waits for open transactions on the table, at most for --lock-wait, and new users wait behind it; \
+a table that is held longer is refused. Ctrl-C or a kill \
 leaves the table as it was, or rebuilt. The gain is shown in pages; measure response times with a profile.
 
 Examples:
@@ -49,6 +51,9 @@ pub struct Args {
     /// Also tables that lie well
     #[arg(long)]
     pub all: bool,
+    /// Longest wait for open transactions on a table
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub lock_wait: String,
     /// Show what would be done and the estimated gain, but change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -90,7 +95,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         out::painted(&shown::before(&all, args.dry_run, super::look()))?;
     }
     if !args.dry_run {
-        let work = Relayout { target: &target, stop: &session.stop };
+        let lock_wait = units::positive(&args.lock_wait, "--lock-wait")?;
+        let lock_wait_s = (lock_wait.as_secs_f64().ceil() as u32).max(1);
+        let work = Relayout { target: &target, lock_wait_s, stop: &session.stop };
         for table in all.iter_mut().filter(|table| table.left.is_none()) {
             if let Err(error) = relayout(&work, table, place.as_deref().ok(), &mut view) {
                 let Some(why) = refusal(&error) else {
