@@ -147,13 +147,12 @@ fn foreign(block: &[u8]) -> Option<&'static str> {
     };
     let odd = count(&|at, byte| byte == 0 && at % 2 == 1);
     let even = count(&|at, byte| byte == 0 && at % 2 == 0);
-    if odd * 4 > start.len() || even * 4 > start.len() {
-        let little = "it is UTF-16 without a byte order mark: iconv -f UTF-16LE -t UTF-8";
-        return Some(if odd > even {
-            little
-        } else {
-            "it is UTF-16 without a byte order mark: iconv -f UTF-16BE -t UTF-8"
-        });
+    // Padding by NUL is at both.
+    if odd * 4 > start.len() && even == 0 {
+        return Some("it is UTF-16 without a byte order mark: iconv -f UTF-16LE -t UTF-8");
+    }
+    if even * 4 > start.len() && odd == 0 {
+        return Some("it is UTF-16 without a byte order mark: iconv -f UTF-16BE -t UTF-8");
     }
     if block.contains(&b'\n') {
         return None;
@@ -235,6 +234,7 @@ mod tests {
             let failed = Blocks::new(&bytes[..], Separator::Line, 0).next(&mut Vec::new()).unwrap_err();
             assert!(failed.to_string().contains(what), "{failed}");
         }
+        assert_eq!(all(b"12\0\0\0\0\0\0\n", Separator::Line).len(), 1, "padding is refused record by record");
     }
 
     #[test]
