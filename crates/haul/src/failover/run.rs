@@ -204,7 +204,9 @@ impl Failover<'_> {
                 Control::connect_within(&target, SILENCE).and_then(|mut control| control.exec(&beat));
             failures = if answer.is_err() { failures + 1 } else { 0 };
             if Duration::from(clock.now()) > RECOVERY {
-                return Err(refused("the primary answers in spite of the fault", "please report it").into());
+                return Err(
+                    refused("the primary still accepts writes after the fault", "please report it").into()
+                );
             }
             wait(LOOK_EVERY, self.stop)?;
         }

@@ -62,6 +62,13 @@ pub struct Written {
 }
 
 impl Plan {
+    fn check(&self, target: &Target, control: &mut Control) -> Result<(), HaulError> {
+        let Some(host) = self.forbidden(control)? else { return Ok(()) };
+        let what = format!("{target} is on {host}, and writers would write to it");
+        let hint = "if that is no production server, confirm its name: --staging NAME";
+        Err(refused(what, hint).into())
+    }
+
     /// The host of a server that is not to be written to.
     fn forbidden(&self, control: &mut Control) -> Result<Option<String>, TargetError> {
         let Some(hosts) = &self.hosts else { return Ok(None) };
@@ -101,10 +108,12 @@ impl Writing {
         let first =
             plan.targets.first().ok_or_else(|| refused("no server is named", "name one by its URL"))?;
         let mut control = Control::connect_until(first, stop)?;
-        if let Some(host) = plan.forbidden(&mut control)? {
-            let what = format!("{first} is on {host}, and writers would write to it");
-            let hint = "if that is no production server, confirm its name: --staging NAME";
-            return Err(refused(what, hint).into());
+        plan.check(first, &mut control)?;
+        // One that is down now is asked when it is up.
+        for target in &plan.targets[1..] {
+            if let Ok(mut control) = Control::connect_within(target, plan.timeout) {
+                plan.check(target, &mut control)?;
+            }
         }
         // Before the table of an earlier ledger goes.
         let book = LedgerWriter::create(ledger, &id)?;

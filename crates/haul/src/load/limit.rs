@@ -3,6 +3,7 @@
 use super::files::LoadedFile;
 use super::job::Job;
 use super::rejects::Rejects;
+use super::store::MaxRejects;
 use crate::blocks::Blocks;
 use crate::convert::{self, Converted, Lines, Sink, Tally};
 use crate::input::{self, Opened};
@@ -21,6 +22,9 @@ impl Job<'_> {
         files: &[LoadedFile],
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<(), HaulError> {
+        if self.options.max_rejects == MaxRejects::Share(1.0) {
+            return Ok(());
+        }
         let fresh = || files.iter().enumerate().filter(|(_, file)| !file.done && file.before == 0);
         let total = Some(fresh().map(|(_, file)| file.identity.size).sum());
         let mut progress = Progress { step: Step::Check, total, ..Progress::default() };

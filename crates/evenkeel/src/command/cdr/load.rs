@@ -87,7 +87,7 @@ pub struct Args {
     /// Load files again whose tables are empty or gone since
     #[arg(long)]
     pub again: bool,
-    /// Rejects of a file, as a count or a share: with more of them nothing of it is stored
+    /// Rejects of a file, as a count or a share: with more of them nothing of it is stored; 100% counts none
     #[arg(long, value_name = "N|P%", default_value = "5%", value_parser = max_rejects)]
     pub max_rejects: MaxRejects,
     /// Print the CREATE TABLE statement and load nothing

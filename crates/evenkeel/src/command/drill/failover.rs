@@ -45,7 +45,8 @@ Examples:
   evenkeel drill failover --promote '/usr/local/bin/our-failover \"$@\"'
 
 Exit codes: 0 no acknowledged write is lost or doubled; 1 one is, writes do not succeed again, or the outage is longer than --rto; 2 wrong
-use, or a step that cannot be done; 130, 143 stopped by Ctrl-C, SIGTERM (all servers and files of the drill are removed).")]
+use, or a step that cannot be done; 130, 143 stopped by Ctrl-C, SIGTERM (all servers and files of the drill are removed; with --servers
+the watch ends, and the code is that of what it saw).")]
 pub struct Args {
     /// What happens to the primary: stop, kill, freeze, cut, full, lag or slow
     #[arg(long, value_name = "WHAT", default_value = "kill")]
