@@ -7,15 +7,18 @@
 //! neighbours by their share of the CPUs; these are believed only where nothing else explains the difference.
 //! Starts of one server are told from its runs by variance components of the same differences.
 
+mod cpu;
 mod judge;
+mod plans;
+mod reads;
 mod timed;
 mod verdict;
 
 use crate::statistics::{CONFIDENCE, fisher_quantile};
 use crate::variance::{Component, Components, Level, Observation as Run, Position};
 pub use verdict::{
-    Clue, Compared, Facts, Gap, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling, SHARE_MIN,
-    STOLEN_MIN, Seen, Suspect, Verdict, Why,
+    Clue, Compared, Facts, Gap, HELD_MIN, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, ROWS_MIN, Ruling,
+    SHARE_MIN, STOLEN_MIN, Seen, Suspect, Verdict, Why,
 };
 
 /// What starts do, by the runs of two targets that were made side by side: what the machine did meanwhile is in both and falls out of their

@@ -1,7 +1,6 @@
-use super::verdict::{Clue, Gap, Observation, Ruling, Suspect, Unit, Verdict, gap_of};
+use super::reads::Reads;
+use super::verdict::{Clue, Gap, Ruling, Suspect, Unit, Verdict, gap_of};
 use super::{number, with_interval};
-use crate::reads::mixed;
-use crate::statistics::Sample;
 
 /// What the response times of two targets are, and how much of a difference is worth the name of a cause.
 #[derive(Clone, Debug)]
@@ -26,6 +25,26 @@ impl Scale {
     fn of_gap(&self) -> String {
         format!("it takes {} longer", with_interval(&self.gap, " ms"))
     }
+
+    /// The verdict on a part of the response time. `text` says what the part is, and `missing` why it is not known.
+    pub fn verdict(
+        &self,
+        suspect: Suspect,
+        name: &'static str,
+        part: Option<Gap>,
+        text: impl Fn(&Gap) -> String,
+        missing: &str,
+    ) -> Verdict {
+        let Some(part) = part else {
+            return Verdict::undecided(suspect, format!("Not known: {missing}."));
+        };
+        let ruling = self.weigh(&part);
+        let mut evidence = format!("{}, and {}.", text(&part), self.of_gap());
+        if ruling == Ruling::Undecided && self.differs {
+            evidence.push_str(&format!(" A cause needs {} ms at least.", number(self.least_ms)));
+        }
+        Verdict { suspect, ruling, evidence, figure: Some(Clue::of(name, &part)) }
+    }
 }
 
 /// What a request spends between client and server.
@@ -33,114 +52,77 @@ pub(super) fn network(units: &[Unit<'_>], scale: &Scale) -> Verdict {
     let part = gap_of(units, scale.pairs, |run| run.seen.network_ms);
     let text = |part: &Gap| {
         format!(
-            "A request to {} spends {} more between client and server, and {}.",
+            "A request to {} spends {} more between client and server",
             scale.slow,
-            with_interval(part, " ms"),
-            scale.of_gap()
+            with_interval(part, " ms")
         )
     };
-    verdict(Suspect::Network, "network_ms", part, scale, text, "the delay of the network was not measured")
+    let missing = "the delay of the network was not measured";
+    scale.verdict(Suspect::Network, "network_ms", part, text, missing)
 }
 
-/// Of a difference in time spent on reads, what their latency makes and what their number does: with `n` reads that take `t`
-/// each, `n t` differs by `(t - t') (n + n') / 2 + (n - n') (t + t') / 2`.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Reads {
-    pub by_latency: Option<Gap>,
-    pub by_number: Option<Gap>,
-    pub number: Option<Gap>,
-    pub latency: Option<Gap>,
-    /// By how much pages and plan foretell the number to differ.
-    pub foretold: Option<f64>,
-}
-
-const READS_MIN: f64 = 0.01;
-
-impl Reads {
-    /// Of servers whose pools differ nothing is foretold: that would be in it too.
-    pub fn of(units: &[Unit<'_>], pairs: usize, pools_differ: bool) -> Self {
-        let (mut by_latency, mut by_number) = (Vec::new(), Vec::new());
-        let reads: Option<Vec<(f64, f64)>> =
-            units.iter().map(|unit| unit.means(|run| run.seen.reads)).collect();
-        let Some(reads) = reads else { return Self::default() };
-        let numbers: Vec<f64> = reads.iter().map(|(slow, fast)| slow - fast).collect();
-        let mut latencies = Vec::new();
-        for (unit, reads) in units.iter().zip(reads) {
-            if reads.0.max(reads.1) < READS_MIN {
-                by_latency.push(0.0);
-                by_number.push(0.0);
-                continue;
-            }
-            let Some(latency) = latency(unit, reads) else {
-                return Self { number: Gap::of(&numbers, pairs), ..Self::default() };
-            };
-            latencies.push(latency.0 - latency.1);
-            by_latency.push((latency.0 - latency.1) * f64::midpoint(reads.0, reads.1));
-            by_number.push((reads.0 - reads.1) * f64::midpoint(latency.0, latency.1));
-        }
-        let gap = |differences: &[f64]| Gap::of(differences, pairs);
-        Self {
-            by_latency: gap(&by_latency),
-            by_number: gap(&by_number),
-            number: gap(&numbers),
-            latency: gap(&latencies),
-            foretold: if pools_differ { None } else { foretold(units) },
-        }
-    }
-
-    /// Which share of the reads that are more for sure pages and plan foretell; `None` where they do not tell.
-    pub fn share_foretold(&self) -> Option<f64> {
-        Some(self.foretold? / self.number.filter(|number| number.low > 0.0)?.mean)
-    }
-
-    /// What the pages account for of the number of reads, with its interval; empty where they do not tell, or nothing differs for sure.
-    fn accounted(&self) -> String {
-        let (Some(foretold), Some(number)) = (self.foretold, self.number) else { return String::new() };
-        let share = |reads: f64| 100.0 * foretold / reads;
-        let (one, other) = (share(number.high), share(number.low));
-        match number.low > 0.0 {
-            true => format!(
-                "; pages and plan predict {} more, {} % ({} to {}) of them",
-                super::number(foretold),
-                super::number(share(number.mean)),
-                super::number(one.min(other)),
-                super::number(one.max(other))
-            ),
-            false => String::new(),
-        }
-    }
-}
-
-/// What a read takes on each side. A side that reads next to nothing has no latency, and takes that of the other; of one that reads and lets
-/// nobody see how long that takes it is not known.
-fn latency(unit: &Unit<'_>, reads: (f64, f64)) -> Option<(f64, f64)> {
-    let mean =
-        |runs: &[&Observation]| runs.iter().filter_map(|run| run.seen.read_ms).collect::<Sample>().mean();
-    match (mean(&unit.slow), mean(&unit.fast)) {
-        (Some(slow), Some(fast)) => Some((slow, fast)),
-        (Some(ms), None) if reads.1 < READS_MIN => Some((ms, ms)),
-        (None, Some(ms)) if reads.0 < READS_MIN => Some((ms, ms)),
-        _ => None,
-    }
-}
-
-/// By how much the numbers are foretold to differ where both sides have as many requests under way, so that nothing but pages and plan differs.
-fn foretold(units: &[Unit<'_>]) -> Option<f64> {
-    let of = |figure: fn(&Observation) -> Option<f64>| -> Option<Vec<(f64, f64)>> {
-        units.iter().map(|unit| unit.means(figure)).collect()
+/// What a commit waits for its log. What its thread then waits for a CPU is taken off.
+pub(super) fn syncs(units: &[Unit<'_>], scale: &Scale) -> Verdict {
+    let waits = cpu_waits(units, scale.pairs);
+    let of = |(unit, wait): (&Unit<'_>, f64)| {
+        let (slow, fast) = unit.means(|run| run.seen.sync_ms)?;
+        Some(slow - fast - wait.clamp(0.0, (slow - fast).max(0.0)))
     };
-    let mean = |all: Vec<f64>| all.into_iter().collect::<Sample>().mean();
-    let more = |all: Vec<(f64, f64)>| mean(all.into_iter().map(|(slow, fast)| slow - fast).collect());
-    let under_way = of(|run| run.seen.under_way)?;
-    let under_way = mean(under_way.into_iter().map(|(slow, fast)| f64::midpoint(slow, fast)).collect())?;
-    let at_once = more(of(|run| Some(run.seen.foretold?.0))?)?;
-    let one_by_one = more(of(|run| Some(run.seen.foretold?.1))?)?;
-    Some(mixed(at_once, one_by_one, under_way))
+    let differences: Option<Vec<f64>> = units.iter().zip(waits).map(of).collect();
+    let part = differences.and_then(|all| Gap::of(&all, scale.pairs));
+    let text = |part: &Gap| {
+        format!("A request to {} spends {} more in its commit", scale.slow, with_interval(part, " ms"))
+    };
+    scale.verdict(Suspect::Syncs, "sync_ms", part, text, STATES_MISSING)
+}
+
+pub(super) fn locks(units: &[Unit<'_>], scale: &Scale) -> Verdict {
+    let part = gap_of(units, scale.pairs, |run| run.seen.lock_ms);
+    let text = |part: &Gap| {
+        format!(
+            "A request to {} waits {} more for locks of rows and tables",
+            scale.slow,
+            with_interval(part, " ms")
+        )
+    };
+    scale.verdict(Suspect::Locks, "lock_ms", part, text, STATES_MISSING)
+}
+
+pub(super) fn work(units: &[Unit<'_>], scale: &Scale) -> Verdict {
+    let part = gap_of(units, scale.pairs, |run| run.seen.cpu_ms);
+    let text = |part: &Gap| {
+        format!(
+            "A request to {} takes {} more CPU time of the server",
+            scale.slow,
+            with_interval(part, " ms")
+        )
+    };
+    let missing = "the CPU time of the server was not measured";
+    scale.verdict(Suspect::Work, "cpu_ms", part, text, missing)
+}
+
+const STATES_MISSING: &str = "the states of the sessions were not seen";
+
+/// What threads waited more for a CPU at the slow one, unit by unit, ms; nothing where that is not clear. Whoever was woken waits for a CPU
+/// within the read or the sync that woke it.
+pub(super) fn cpu_waits(units: &[Unit<'_>], pairs: usize) -> Vec<f64> {
+    let each: Option<Vec<f64>> = units
+        .iter()
+        .map(|unit| unit.means(|run| run.seen.cpu_wait_ms).map(|(slow, fast)| slow - fast))
+        .collect();
+    let clear = each.filter(|all| Gap::of(all, pairs).is_some_and(|gap| gap.low > 0.0));
+    clear.unwrap_or_else(|| vec![0.0; units.len()])
 }
 
 /// Beyond what a server carries its counters do not fall on the requests of a run.
 const READS_MISSING: &str =
     "how many pages a request reads from disk was not measured, as in overload; measure a lower rate";
+const LATENCY_MISSING: &str =
+    "how long reads take was not measured at both: set performance_schema=ON, and let the account read it";
+
+fn missing(reads: &Reads) -> &'static str {
+    if reads.number.is_some() { LATENCY_MISSING } else { READS_MISSING }
+}
 
 pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
     let text = |part: &Gap| {
@@ -148,56 +130,25 @@ pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
             || "Requests read next to nothing from disk".to_owned(),
             |each| format!("A read from disk takes {} longer at {}", with_interval(&each, " ms"), scale.slow),
         );
-        format!("{each}, which is {} of a request, and {}.", with_interval(part, " ms"), scale.of_gap())
+        let without = if reads.waits_ms > 0.0 {
+            format!(" without {} that it waits for a CPU", number(reads.waits_ms))
+        } else {
+            String::new()
+        };
+        format!("{each}, which is {} of a request{without}", with_interval(part, " ms"))
     };
-    let missing = match reads.number {
-        Some(_) => {
-            "how long reads take was not measured at both: set performance_schema=ON, and let the account read it"
-        }
-        None => READS_MISSING,
-    };
-    verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, scale, text, missing)
+    scale.verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, text, missing(reads))
 }
 
-pub(super) fn layout(reads: &Reads, scale: &Scale, pages: &str) -> Verdict {
+/// That it reads more pages, whatever the reason.
+pub(super) fn more_reads(suspect: Suspect, reads: &Reads, scale: &Scale) -> Verdict {
     let text = |part: &Gap| {
         let more = reads.number.map_or_else(String::new, |more| with_interval(&more, ""));
         format!(
-            "A request to {} reads {more} more pages from disk, which accounts for {}, and {}; {pages}{}.",
+            "A request to {} reads {more} more pages from disk, which accounts for {}",
             scale.slow,
-            with_interval(part, " ms"),
-            scale.of_gap(),
-            reads.accounted()
+            with_interval(part, " ms")
         )
     };
-    let missing = match reads.number {
-        Some(_) => {
-            "how long a read from disk takes was not measured at both: set performance_schema=ON, and let \
-             the account read it"
-        }
-        None => READS_MISSING,
-    };
-    verdict(Suspect::Layout, "read_number_ms", reads.by_number, scale, text, missing)
-}
-
-fn verdict(
-    suspect: Suspect,
-    name: &'static str,
-    part: Option<Gap>,
-    scale: &Scale,
-    text: impl Fn(&Gap) -> String,
-    missing: &str,
-) -> Verdict {
-    let Some(part) = part else {
-        return Verdict::undecided(suspect, format!("Not known: {missing}."));
-    };
-    let figure = Clue::of(name, &part);
-    let ruling = scale.weigh(&part);
-    let evidence = match ruling {
-        Ruling::Undecided if scale.differs => {
-            format!("{} A cause needs {} ms at least.", text(&part), number(scale.least_ms))
-        }
-        _ => text(&part),
-    };
-    Verdict { suspect, ruling, evidence, figure: Some(figure) }
+    scale.verdict(suspect, "read_number_ms", reads.by_number, text, missing(reads))
 }

@@ -7,33 +7,74 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suspect {
     Network,
+    /// How long a read of a data file takes.
     Disk,
+    /// What a commit waits for its log.
+    Syncs,
+    /// Waits for rows and tables that others have locked.
+    Locks,
     /// How many pages have to be read: how rows lie in their files.
     Layout,
+    /// How many pages have to be read, though they lie alike and the plan is the same.
+    Pool,
     Plan,
+    /// CPU time of the server for a request.
+    Work,
+    /// What threads that could run waited for a CPU.
+    CpuWait,
+    Neighbours,
+    Stolen,
     /// What is drawn anew when a server starts: its addresses in memory, for one.
     Start,
-    Stolen,
-    Neighbours,
 }
 
 impl Suspect {
-    pub const ALL: [Self; 7] =
-        [Self::Network, Self::Disk, Self::Layout, Self::Plan, Self::Start, Self::Stolen, Self::Neighbours];
+    pub const ALL: [Self; 12] = [
+        Self::Network,
+        Self::Disk,
+        Self::Syncs,
+        Self::Locks,
+        Self::Layout,
+        Self::Pool,
+        Self::Plan,
+        Self::Work,
+        Self::CpuWait,
+        Self::Neighbours,
+        Self::Stolen,
+        Self::Start,
+    ];
 
     pub fn word(self) -> &'static str {
-        ["network", "disk", "layout", "plan", "start", "stolen-cpu", "neighbours"][self as usize]
+        match self {
+            Self::Network => "network",
+            Self::Disk => "disk",
+            Self::Syncs => "syncs",
+            Self::Locks => "locks",
+            Self::Layout => "layout",
+            Self::Pool => "pool",
+            Self::Plan => "plan",
+            Self::Work => "cpu-work",
+            Self::CpuWait => "cpu-wait",
+            Self::Neighbours => "neighbours",
+            Self::Stolen => "stolen-cpu",
+            Self::Start => "start",
+        }
     }
 
     pub fn words(self) -> &'static str {
         match self {
             Self::Network => "the network",
             Self::Disk => "the disk",
+            Self::Syncs => "the syncs at commit",
+            Self::Locks => "locks",
             Self::Layout => "the storage layout",
+            Self::Pool => "the buffer pool",
             Self::Plan => "the plan",
-            Self::Start => "the start of the server",
-            Self::Stolen => "stolen CPU time",
+            Self::Work => "the CPU work of the server",
+            Self::CpuWait => "waiting for a CPU",
             Self::Neighbours => "neighbours on its CPUs",
+            Self::Stolen => "stolen CPU time",
+            Self::Start => "the start of the server",
         }
     }
 }
@@ -76,7 +117,11 @@ impl Verdict {
 
     /// With another ruling, and why.
     pub(super) fn but(self, ruling: Ruling, why: &str) -> Self {
-        Self { ruling, evidence: format!("{} {why}", self.evidence), ..self }
+        Self { ruling, ..self }.because(why)
+    }
+
+    pub(super) fn because(self, why: &str) -> Self {
+        Self { evidence: format!("{} {why}", self.evidence), ..self }
     }
 }
 
@@ -103,6 +148,8 @@ pub struct Why {
     pub gap: Option<Gap>,
     /// By how much two halves of the runs of one target differ, ms: of the target of which that is more.
     pub halves_ms: f64,
+    /// What of the difference no named cause accounts for, ms; `None` if targets do not differ, or the time of a cause is not known.
+    pub unexplained_ms: Option<f64>,
     pub verdicts: Vec<Verdict>,
 }
 
@@ -119,6 +166,7 @@ impl Why {
             verdict.ruling = Ruling::Undecided;
             verdict.evidence.push_str(&format!(" No cause is named: {why}."));
         }
+        self.unexplained_ms = None;
     }
 
     pub fn causes(&self) -> impl Iterator<Item = Suspect> + '_ {
@@ -137,6 +185,8 @@ pub const ROWS_MIN: f64 = 0.1;
 pub const STOLEN_MIN: f64 = STEAL_REPEATED;
 /// Points of the CPUs' time by which that of neighbours has to.
 pub const NEIGHBOURS_MIN: f64 = OTHER_LOAD_MAX;
+/// Points of the time by which a quota has to hold one server longer than the other.
+pub const HELD_MIN: f64 = 1.0;
 /// Threads of a server that uses less of its CPUs than this, percent, wait for those of others and not for one another.
 pub const OWN_MAX: f64 = 50.0;
 
@@ -233,8 +283,16 @@ pub struct Seen {
     pub under_way: Option<f64>,
     pub read_ms: Option<f64>,
     pub rows: Option<f64>,
+    /// What a request spends in its commit.
+    pub sync_ms: Option<f64>,
+    /// What a request waits for locks of rows and tables.
+    pub lock_ms: Option<f64>,
+    /// CPU time of the server for a request.
+    pub cpu_ms: Option<f64>,
     /// What the threads of the server that could run waited for a CPU, for each request.
     pub cpu_wait_ms: Option<f64>,
+    /// Share of the time in which a quota held the server off its CPUs, percent.
+    pub held_percent: Option<f64>,
     pub theta_percent: Option<f64>,
     /// CPU time that the hypervisor took of the server's CPUs, percent.
     pub stolen_percent: Option<f64>,

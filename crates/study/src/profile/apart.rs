@@ -5,6 +5,7 @@ use super::measure::{RunOrder, measure};
 use super::server::READ_MS;
 use super::site::{Ready, Setting, Site};
 use super::spec::{Reset, SeriesSpec, ServerSpec, SiteSpec, StudySpec, hold};
+use super::states::States;
 use super::{Notify, StudyError, manifest, preflight};
 use crate::store::format::{CellRecord, RunFile, ServerRecord};
 use evenkeel_core::Nanos;
@@ -23,6 +24,11 @@ use std::sync::Arc;
 
 /// What the server's threads that could run waited for a CPU, ms for each request, where the kernel tells.
 pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
+
+/// What a request spends in its commit.
+pub(crate) const COMMIT_MS: &str = "commit_ms_per_request";
+/// What a request waits for locks of tables; rows are counted by the server.
+pub(crate) const TABLE_LOCK_MS: &str = "table_lock_ms_per_request";
 
 /// More than a private server lets in, which are 2,000 as in the published study.
 const SESSIONS_REFUSED: u32 = 2_200;
@@ -170,7 +176,9 @@ impl Server {
             ledger: None,
         };
         let (before, waited) = (reads(&mut control), waited(ready));
+        let states = States::look(&ready.target, stop);
         let measured = measure(&spec, &order, ready, stop, &mut |_| {});
+        let states = states.and_then(States::finish);
         // A server that died explains whatever else went wrong.
         self.site.check()?;
         if stop.is_set() && measured.as_ref().is_err_and(StudyError::is_called_off) {
@@ -182,8 +190,15 @@ impl Server {
         }
         // Requests of the warm-up made them wait too.
         let requests = measured.run.throughput_per_s * (asked.warm_up + asked.measure).as_secs_f64();
-        if let (Some((before, after)), true) = (waited.zip(self::waited(ready)), requests > 0.0) {
-            measured.run.sense.insert(CPU_WAIT_MS.to_owned(), (after - before).as_millis_f64() / requests);
+        let waited_s = waited.zip(self::waited(ready)).map(|(before, after)| (after - before).as_secs_f64());
+        let seconds = [
+            (CPU_WAIT_MS, waited_s),
+            (COMMIT_MS, states.map(|states| states.commit_s)),
+            (TABLE_LOCK_MS, states.map(|states| states.table_lock_s)),
+        ];
+        let known = seconds.into_iter().filter_map(|(name, seconds)| Some((name, seconds?)));
+        for (name, seconds) in known.filter(|_| requests > 0.0) {
+            measured.run.sense.insert(name.to_owned(), 1e3 * seconds / requests);
         }
         Ok(Some(measured.run))
     }

@@ -16,6 +16,13 @@ pub const UNDER_WAY: &str = "under_way";
 pub const READ: &str = "read_ms";
 pub const ROWS: &str = "rows_per_request";
 pub const THETA: &str = "theta_percent";
+/// What a request spends in its commit.
+pub const SYNC: &str = "commit_ms";
+/// What a request waits for locks of rows and tables.
+pub const LOCK: &str = "lock_ms";
+pub const CPU: &str = "cpu_us_per_request";
+/// Share of the time in which a quota holds the server, percent.
+pub const HELD: &str = "held_percent";
 /// What the server's threads wait for a CPU.
 pub const CPU_WAIT: &str = "cpu_wait_ms";
 /// CPU time that the hypervisor took.
@@ -36,7 +43,7 @@ pub const KEPT_UP: &str = "kept_up";
 pub const CARRIED: &str = "carried_per_s";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 18] = [
+pub const FIGURES: [Figure; 21] = [
     Figure::drawn(TAU, ["response", "ms"], "Response time", "response time, ms")
         .on(Unit::Milliseconds, Scale::Logarithmic)
         .words("Lines that diverge as they rise are servers that differ."),
@@ -47,7 +54,10 @@ pub const FIGURES: [Figure; 18] = [
     Figure::plain(READ, ["read", "ms"]),
     Figure::plain(ROWS, ["rows", "per request"]),
     Figure::plain(CPU_WAIT, ["CPU wait", "ms/request"]),
-    Figure::plain("cpu_us_per_request", ["CPU", "us/request"]),
+    Figure::plain(CPU, ["CPU", "us/request"]),
+    Figure::plain(SYNC, ["commit", "ms/request"]),
+    Figure::plain(LOCK, ["locks", "ms/request"]),
+    Figure::plain(HELD, ["quota", "%"]),
     Figure::plain("p95_ms", ["p95", "ms"]),
     Figure::plain(THROUGHPUT, ["throughput", "1/s"]),
     Figure::plain(STOLEN, ["steal", "%"]),

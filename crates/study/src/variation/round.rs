@@ -2,12 +2,14 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    AT_ONCE, CARRIED, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, RATE, READ, READS, REFUSED,
-    ROWS, STOLEN, TAU, THETA, THROUGHPUT, UNDER_WAY,
+    AT_ONCE, CARRIED, CPU, CPU_WAIT, HELD, KEPT_UP, LOCK, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, RATE, READ,
+    READS, REFUSED, ROWS, STOLEN, SYNC, TAU, THETA, THROUGHPUT, UNDER_WAY,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
-use crate::profile::{Asked, CPU_WAIT_MS, READ_MS, REFUSALS, StudyError, server_measures};
+use crate::profile::{
+    Asked, COMMIT_MS, CPU_WAIT_MS, READ_MS, REFUSALS, StudyError, TABLE_LOCK_MS, server_measures,
+};
 use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
 use evenkeel_core::Nanos;
@@ -162,7 +164,10 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
     let lost = file.counts.arrivals.saturating_sub(file.counts.completed) as f64;
     let arrivals = file.counts.arrivals.max(1) as f64;
     let refused: u64 = REFUSALS.iter().filter_map(|code| file.counts.failed.get(code)).sum();
-    let figures: [(&str, Option<f64>); 15] = [
+    let row_locks = measures.get("row_lock_wait_ms_per_request").copied();
+    let table_locks = file.sense.get(TABLE_LOCK_MS).copied();
+    let held = file.neighbours.as_ref().and_then(|neighbours| neighbours.held_by_quota_percent);
+    let figures: [(&str, Option<f64>); 18] = [
         (TAU, answered.then_some(file.response.mean_ms)),
         ("p95_ms", answered.then_some(file.response.p95_ms)),
         (THROUGHPUT, Some(file.throughput_per_s)),
@@ -171,8 +176,11 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
         (READS, measures.get("pool_reads_per_request").copied()),
         (READ, file.sense.get(READ_MS).copied()),
         (ROWS, measures.get("handler_reads_per_request").copied()),
-        ("cpu_us_per_request", file.sense.get("server_cpu_us_per_request").copied()),
-        (CPU_WAIT, file.sense.get(CPU_WAIT_MS).copied()),
+        (CPU, file.sense.get("server_cpu_us_per_request").copied()),
+        (SYNC, file.sense.get(COMMIT_MS).copied()),
+        (LOCK, row_locks.zip(table_locks).map(|(rows, tables)| rows + tables)),
+        (CPU_WAIT, cpu_wait_ms(file)),
+        (HELD, held),
         (STOLEN, file.steal_percent()),
         ("probe_delay_ms", file.mu_ms.as_ref().map(|mu| mu.mean)),
         (LOST, Some(100.0 * lost / arrivals)),
@@ -195,6 +203,16 @@ fn network_ms(file: &RunFile) -> Option<f64> {
     let statements: u64 = file.statements.iter().map(|statement| statement.completed).sum();
     let each = if file.counts.completed > 0 { statements as f64 / file.counts.completed as f64 } else { 1.0 };
     Some((mu.mean - waited).max(0.0) * each.max(1.0))
+}
+
+/// What its threads that could run waited for a CPU. Kernels from 6.18 on do not count a thread as waiting that a quota holds: then the
+/// requests under way in that time stand still, of which there is at least one.
+fn cpu_wait_ms(file: &RunFile) -> Option<f64> {
+    let counted = file.sense.get(CPU_WAIT_MS).copied();
+    let held = file.neighbours.as_ref().and_then(|neighbours| neighbours.held_by_quota_percent);
+    let each_ms = 1e3 / file.throughput_per_s;
+    let held_ms = held.map(|percent| percent / 100.0 * each_ms.max(file.response.mean_ms));
+    [counted, held_ms.filter(|ms| ms.is_finite())].into_iter().flatten().reduce(f64::max)
 }
 
 /// What neighbours took of a server's CPUs. Of several that are asked at once each is a neighbour of the others, and no cause from

@@ -2,8 +2,8 @@
 
 use super::facts::{Noted, PAGES, PLAN, ROOM, STATISTICS};
 use super::figures::{
-    AT_ONCE, CPU_WAIT, KEPT_UP, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, READ, READS, ROWS, STOLEN, TAU, THETA,
-    UNDER_WAY,
+    AT_ONCE, CPU, CPU_WAIT, HELD, KEPT_UP, LOCK, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, READ, READS, ROWS,
+    STOLEN, SYNC, TAU, THETA, UNDER_WAY,
 };
 use super::parts::TARGET;
 use super::record::{Setting, TargetRecord};
@@ -68,7 +68,11 @@ impl OnTarget<'_> {
                 under_way: figure(UNDER_WAY),
                 read_ms: figure(READ),
                 rows: figure(ROWS),
+                sync_ms: figure(SYNC),
+                lock_ms: figure(LOCK),
+                cpu_ms: figure(CPU).map(|us| us / 1e3),
                 cpu_wait_ms: figure(CPU_WAIT),
+                held_percent: figure(HELD),
                 theta_percent: figure(THETA),
                 stolen_percent: figure(STOLEN),
                 neighbours_percent: figure(NEIGHBOURS),

@@ -23,7 +23,8 @@ pub(super) fn rule() -> String {
          of the response time. A suspect is the cause if they differ, its part of a request differs too, and that part \
          makes at least {:.0} % of the difference. It is not the cause if the whole interval is below that, \
          or, if servers do not differ, below {:.0} % of the response time. Other findings (plans, pages, pools, small \
-         probes of a far network) can leave a suspect undecided, and its sentence says so. Stolen CPU time \
+         probes of a far network) can leave a suspect undecided, and its sentence says so. What follows from another cause \
+         (CPU work from reads, locks from slow commits) is not named. Stolen CPU time \
          needs {STOLEN_MIN} points more, neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
          trusted as in a profile: a standard error of at most 10 % of the response time (90 % confidence) \
          and a spread of at most 40 %. Where runs differ by more, a cause is named if the 95 % interval of the \
@@ -86,9 +87,9 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
         [] if at.untrusted.is_some() => {
             format!("no cause is named, since {}", at.untrusted.as_deref().unwrap_or_default())
         }
-        [] => "none of the suspects is found to be the cause".to_owned(),
-        [one] => format!("the cause is {one}"),
-        many => format!("the causes are {}", format::listed(many)),
+        [] => "none of the suspects is found to be the cause, so that it is unexplained".to_owned(),
+        [one] => format!("the cause is {one}{}", unexplained(why)),
+        many => format!("the causes are {}{}", format::listed(many), unexplained(why)),
     };
     format!(
         "{ahead}At {rate} requests per second a request to {} takes {gap} longer than to {}, where it takes {} ms: {because}.",
@@ -96,6 +97,13 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
         name(why.fast),
         more(why.fast_ms)
     )
+}
+
+/// What the causes leave, if it is a good part.
+fn unexplained(why: &Why) -> String {
+    let least_ms = why.gap.map_or(0.0, |gap| SHARE_MIN * gap.mean);
+    let left = why.unexplained_ms.filter(|ms| *ms >= least_ms);
+    left.map_or_else(String::new, |ms| format!("; {} ms are unexplained", format::significant(ms, 3)))
 }
 
 fn name_of(setting: &Setting, target: usize) -> String {

@@ -20,9 +20,9 @@ pub use evenkeel_study::variation::{NAME, QUESTION};
 use std::path::PathBuf;
 
 /// Servers that should be alike are started several times, and each start has several runs. The variance is split into servers,
-/// starts, runs and requests, each with its interval. Then each suspect (network, disk, layout, plan, start, stolen CPU time,
-/// neighbours) is the cause, not the cause, or undecided, with one sentence of evidence. Without url= two private servers are
-/// started.
+/// starts, runs and requests, each with its interval. Then each suspect (network, disk, syncs, locks, layout, buffer pool, plan,
+/// CPU work, CPU waits, neighbours, stolen CPU time, start) is the cause, not the cause, or undecided, with one sentence of
+/// evidence; what no cause accounts for is called unexplained. Without url= two private servers are started.
 #[derive(Debug, clap::Parser)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +30,7 @@ Examples:
       two private servers, all parts of the published study in short, within 15 minutes on two cores
   evenkeel study variation full=yes
       20 runs of 180 s at each rate; the first line says how many hours
-  evenkeel study variation url=sandbox:a url=sandbox:b duet=yes rate=50 starts=5 runs=2 duration=5s
+  evenkeel study variation url=sandbox:a url=sandbox:b rate=50 starts=5 runs=2 duration=5s
       two servers get the same arrivals at the same instants: why do they differ?
   evenkeel study variation url=mysql://app@db1/shop url=mysql://app@db2/shop workload=orders.toml rate=20,40 \\
       reset='mysql://app@db1/shop=ssh db1 systemctl restart mariadb' \\
@@ -47,9 +47,10 @@ pub struct Settings {
     /// its environment name the server. The command is kept with the study: put no password in it
     #[arg(long, value_name = "URL=COMMAND", requires = "url")]
     reset: Vec<String>,
-    /// Send all servers the same requests at the same instants, so that disturbances of the machine reach all of them alike
-    #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
-    duet: bool,
+    /// Send all servers the same requests at the same instants, so that disturbances of the machine reach all of them alike; with no
+    /// they take turns [default: yes with several url=]
+    #[arg(long, value_name = "yes|no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
+    duet: Option<bool>,
     /// Measure servers even if they differ in settings or data
     #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
     may_differ: bool,
@@ -117,7 +118,8 @@ pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
 fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
     let workload_file = workload_file(of)?;
     let targets = targets(session, &of.url, &of.reset)?;
-    if of.duet && targets.len() < 2 {
+    let duet = of.duet.unwrap_or(of.url.len() > 1);
+    if duet && targets.len() < 2 {
         return Err(anyhow!("duet=yes asks several servers at once, and there is one"))
             .hint("name a second one, or leave duet=yes out");
     }
@@ -128,7 +130,7 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
         bail!("pool={} is not a share of the tables in percent, as pool=20", of.pool);
     }
     // Private servers that are asked in turn have CPUs of their own; all others share them with the load.
-    let has_own_cpus = of.url.is_empty() && !of.duet;
+    let has_own_cpus = of.url.is_empty() && !duet;
     let (others, last) = split_cpus();
     Ok(Setting {
         targets,
@@ -139,7 +141,7 @@ fn setting(session: &Session, of: &Settings, quick: bool) -> Result<Setting> {
         warm_up_s: of.warm_up.unwrap_or_else(|| by_extent(of, quick, [2.0, 1.0, 10.0])),
         duration_s: of.duration.unwrap_or_else(|| by_extent(of, quick, [10.0, 3.0, 180.0])),
         timeout_s: of.timeout,
-        duet: of.duet,
+        duet,
         data: DataRecord { ebs: 1, items: of.items, seed: of.seed },
         pool_percent: of.pool,
         server_cpus: if has_own_cpus { others.to_string() } else { String::new() },

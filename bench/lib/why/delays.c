@@ -1,0 +1,39 @@
+/* Preloaded into one server: each sync, or each read of a page, takes so many microseconds longer. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+static void delay(const char *name) {
+    const char *text = getenv(name);
+    long us = text ? atol(text) : 0;
+    struct timespec time = {us / 1000000, us % 1000000 * 1000};
+    if (us > 0)
+        nanosleep(&time, 0);
+}
+
+#define REAL(type, name) static type real; if (!real) real = (type)dlsym(RTLD_NEXT, name)
+
+int fsync(int file) {
+    REAL(int (*)(int), "fsync");
+    delay("SYNC_US");
+    return real(file);
+}
+
+int fdatasync(int file) {
+    REAL(int (*)(int), "fdatasync");
+    delay("SYNC_US");
+    return real(file);
+}
+
+ssize_t pread64(int file, void *to, size_t size, off_t at) {
+    REAL(ssize_t (*)(int, void *, size_t, off_t), "pread64");
+    delay("READ_US");
+    return real(file, to, size, at);
+}
+
+ssize_t pread(int file, void *to, size_t size, off_t at) {
+    return pread64(file, to, size, at);
+}
