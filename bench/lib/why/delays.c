@@ -14,22 +14,22 @@ static void delay(const char *name) {
         nanosleep(&time, 0);
 }
 
-#define REAL(type, name) static type real; if (!real) real = (type)dlsym(RTLD_NEXT, name)
+#define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 
 int fsync(int file) {
-    REAL(int (*)(int), "fsync");
+    REAL(fsync);
     delay("SYNC_US");
     return real(file);
 }
 
 int fdatasync(int file) {
-    REAL(int (*)(int), "fdatasync");
+    REAL(fdatasync);
     delay("SYNC_US");
     return real(file);
 }
 
 ssize_t pread64(int file, void *to, size_t size, off_t at) {
-    REAL(ssize_t (*)(int, void *, size_t, off_t), "pread64");
+    REAL(pread64);
     delay("READ_US");
     return real(file, to, size, at);
 }

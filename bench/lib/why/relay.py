@@ -9,7 +9,7 @@ class Relay:
     """Hands bytes on to a port and back, and keeps each piece to the server for a while."""
 
     def __init__(self, to, delay_s):
-        self.to, self.delay_s, self.loop = to, asyncio.new_event_loop()
+        self.to, self.delay_s, self.loop = to, delay_s, asyncio.new_event_loop()
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
 

@@ -38,7 +38,7 @@ fn judge(runs: &[Observation], facts: &Facts, names: &[String]) -> Option<Why> {
         let verdicts = Suspect::ALL.into_iter().map(too_few).collect();
         return Some(Why { slow, fast, fast_ms, gap: None, halves_ms: 0.0, unexplained_ms: None, verdicts });
     };
-    let halves_ms = halves(runs, slow).max(halves(runs, fast));
+    let halves_ms = if facts.side_by_side { 0.0 } else { halves(runs, slow).max(halves(runs, fast)) };
     let mut why =
         Why { slow, fast, fast_ms, gap: Some(gap), halves_ms, unexplained_ms: None, verdicts: Vec::new() };
     let differs = why.differs();

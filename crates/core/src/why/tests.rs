@@ -34,6 +34,7 @@ fn alike() -> Facts {
         pages: Compared::Alike("pages lie alike".into()),
         pools_differ: false,
         by_probes: false,
+        side_by_side: false,
     }
 }
 
@@ -158,6 +159,9 @@ fn a_difference_that_is_less_than_that_of_two_halves_of_one_server_has_no_cause(
     let found = Why::of(&all, &alike(), &names()).unwrap();
     assert!(found.gap.is_some_and(|gap| gap.low > 0.0 && gap.mean < found.halves_ms), "{found:#?}");
     assert!(!found.differs() && found.causes().next().is_none(), "{found:#?}");
+    // Side by side that reaches both at the same time.
+    let found = Why::of(&all, &Facts { side_by_side: true, ..alike() }, &names()).unwrap();
+    assert!(found.causes().eq([Suspect::Disk]), "{found:#?}");
 }
 
 /// Gives every second start of a target another plan, and its runs so much more time.

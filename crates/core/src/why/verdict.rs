@@ -146,7 +146,7 @@ pub struct Why {
     pub fast_ms: f64,
     /// By how much the slowest takes longer, ms; `None` of a single target, or too few runs.
     pub gap: Option<Gap>,
-    /// By how much two halves of the runs of one target differ, ms: of the target of which that is more.
+    /// By how much two halves of the runs of one target differ, ms: of the target of which that is more; 0 of targets side by side.
     pub halves_ms: f64,
     /// What of the difference no named cause accounts for, ms; `None` if targets do not differ, or the time of a cause is not known.
     pub unexplained_ms: Option<f64>,
@@ -325,4 +325,6 @@ pub struct Facts {
     pub pools_differ: bool,
     /// Whether one of them is on another machine, as far as can be seen, and the delay of its network known by small packets alone.
     pub by_probes: bool,
+    /// Whether they were asked at the same instants. What the machine does over time is then in both and in no difference.
+    pub side_by_side: bool,
 }

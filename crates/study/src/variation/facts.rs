@@ -77,6 +77,7 @@ pub(super) fn compared(slow: &Noted, fast: &Noted) -> Facts {
         pages: pages(slow, fast),
         pools_differ: pools_differ(slow, fast),
         by_probes: slow.by_probes || fast.by_probes,
+        side_by_side: false,
     }
 }
 

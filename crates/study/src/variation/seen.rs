@@ -162,7 +162,7 @@ pub(super) fn facts(setting: &Setting, runs: &[OnTarget<'_>], slow: usize, fast:
             by_probes: setting.mu_percent.is_none() && is_elsewhere(setting, runs, target),
         }
     };
-    super::facts::compared(&told(slow), &told(fast))
+    Facts { side_by_side: setting.duet, ..super::facts::compared(&told(slow), &told(fast)) }
 }
 
 /// By which share the statistics of indexes differ at most between starts of one server on the same rows; `None` where nobody saw two.
