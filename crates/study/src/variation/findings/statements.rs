@@ -48,7 +48,7 @@ impl Apart {
 pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let published = "the simple read differs by less than 1 ms between 20 and 120/s, until connections are refused (Figure 13)";
     let name = "simple-reads-are-alike";
-    let today = simple_today(setting, cells);
+    let today = simple_today(setting, cells).map_or_else(String::new, |today| format!(" {today}"));
     let own = cells.iter().filter(|cell| cell.part.name == SIMPLE_PUBLISHED);
     let mut groups: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for cell in own {
@@ -60,7 +60,7 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let means: Vec<Estimate> = groups.values().filter_map(|values| Estimate::of(values)).collect();
     let rates = groups.keys().filter(|(factor, _)| *factor == RATE_LEVEL).count();
     let Some(apart) = Apart::of(&means).filter(|_| rates > 1) else {
-        let why = format!("It was not measured at these rates. {today}");
+        let why = format!("It was not measured at these rates.{today}");
         return untested(name, SIMPLE_PUBLISHED, published, &why);
     };
     let holds = match (apart.at_most, apart.at_least) {
@@ -68,21 +68,21 @@ pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
         (_, Some(at_least)) if at_least > 1.0 => Some(false),
         _ => None,
     };
-    let here = format!("Here means of servers and of these rates lie {}. {today}", apart.words());
+    let here = format!("Here means of servers and of these rates lie {}.{today}", apart.words());
     let interval = apart.at_least.map(|low| low.max(0.0)).zip(apart.at_most);
     let number = Number { name: "means_apart_ms".to_owned(), value: apart.found, interval };
     Finding::of(name, SIMPLE_PUBLISHED, published, holds, here).with(vec![number])
 }
 
 /// How it is at shares of what a server of today carries.
-fn simple_today(setting: &Setting, cells: &[Cell<'_>]) -> String {
+fn simple_today(setting: &Setting, cells: &[Cell<'_>]) -> Option<String> {
     let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == SIMPLE).collect();
     // Response times say how servers differ up to the rate at which they refuse, or their queues grow.
     let carried = |cell: &&&Cell<'_>| cell.values(KEPT_UP).iter().all(|kept| *kept > 0.0) && !is_losing(cell);
     let means: Vec<Estimate> = own.iter().filter(carried).filter_map(|cell| cell.estimate(TAU)).collect();
-    let Some(apart) = Apart::of(&means) else { return String::new() };
+    let apart = Apart::of(&means)?;
     let limit = limit_of(setting, cells, SIMPLE).1;
-    format!("At rates of today means lie {}; {limit}. {}", apart.words(), losses(&own))
+    Some(format!("At rates of today means lie {}; {limit}. {}", apart.words(), losses(&own)))
 }
 
 /// Whether requests were refused or given up.
