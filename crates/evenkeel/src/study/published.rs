@@ -196,7 +196,7 @@ mod tests {
         let error = finish(&session, &folder, &plan, &*study, failed, false).unwrap_err();
         assert_eq!(error.to_string(), "the guard has ended");
         let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
-        assert!(page.contains("<h1>Unfinished: 3 of 36 runs"), "{page}");
+        assert!(page.contains("<h1>Unfinished: 3 of 80 runs"), "{page}");
         assert!(folder.path().join("results.json").is_file());
     }
 }
