@@ -16,7 +16,7 @@ fn figure(code: &str) -> Option<(&'static str, Worse)> {
         "runs-left-out" => ("left_out", More),
         "shared-cpus" => ("cpus", More),
         "lag-tail" => ("lag_p99_s", More),
-        "session-wait" => ("wait_mean_s", More),
+        "session-wait" | "server-held-up" => ("wait_mean_s", More),
         "fewer-sessions" | "few-connections" => ("sessions", Less),
         "steal" => ("steal_percent", More),
         "other-load" => ("other_load_percent", More),
@@ -25,7 +25,7 @@ fn figure(code: &str) -> Option<(&'static str, Worse)> {
         "queue-unstable" => ("growth", More),
         "nothing-answered" => ("arrivals", More),
         "lower-bound" => ("timed_out", More),
-        "backlog-at-end" => ("requests", More),
+        "backlog-at-end" | "warm-up-backlog" => ("requests", More),
         "failures" => ("failed", More),
         "connections-lost" => ("reconnects", More),
         "few-independent-batches" => ("independent_batches", Less),
@@ -60,7 +60,7 @@ pub struct Cause {
 }
 
 /// All known causes. A caveat of none of them is a cause of its own, with the remedy of its own text.
-pub const CAUSES: [Cause; 14] = [
+pub const CAUSES: [Cause; 15] = [
     Cause {
         name: "The generator was late",
         codes: &[
@@ -78,6 +78,11 @@ pub const CAUSES: [Cause; 14] = [
         codes: &[&["session-wait"], &["fewer-sessions"]],
         remedy: "Allow more sessions (--max-sessions, and the server's own limits), or read these rates as \
                  the server's limit.",
+    },
+    Cause {
+        name: "The server held all sessions up",
+        codes: &[&["server-held-up"]],
+        remedy: "See what its statements waited for (a lock, the disk, a CPU); more sessions do not help.",
     },
     Cause {
         name: "The connections may be the limit, not the server",
@@ -128,7 +133,7 @@ pub const CAUSES: [Cause; 14] = [
     },
     Cause {
         name: "Runs did not start from the same state",
-        codes: &[&["first-repeat-differs"], &["no-reset"]],
+        codes: &[&["first-repeat-differs"], &["no-reset"], &["warm-up-backlog"]],
         remedy: "Restart the server before each run (--reset-command; for a private one omit --no-reset), \
                  and lengthen the warm-up (--warm-up).",
     },

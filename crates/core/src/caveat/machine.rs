@@ -54,22 +54,20 @@ impl Caveat {
     /// Requests waited for a session for a notable part of their response time: from the mean wait over all requests, the mean
     /// response time, and the most sessions that were open at once.
     pub fn session_wait(wait: Nanos, tau: Nanos, sessions: u32) -> Option<Self> {
-        let tolerated = tolerated(tau, SESSION_WAIT_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED);
-        let text = format!(
-            "Requests waited {} ms for a session on average, {:.0} % of their {} ms: all {} were \
-             busy. That part is not the server's. Allow more by --max-sessions, or take a lower rate.",
-            nearest(wait.as_millis_f64()),
-            100.0 * wait.0 as f64 / tau.0.max(1) as f64,
-            nearest(tau.as_millis_f64()),
-            plural(sessions.into(), "session", "sessions")
+        let why = "in use while the server answered. If it can answer more at once, that part is not the server's: allow more \
+                   by --max-sessions, or take a lower rate.";
+        waited_for_session("session-wait", wait, tau, sessions, why)
+    }
+
+    /// The same where they mostly waited while the server held all sessions up, for so long at most.
+    pub fn held_up(wait: Nanos, tau: Nanos, sessions: u32, longest: Nanos) -> Option<Self> {
+        let why = format!(
+            "waiting for the server, which answered none of them for up to {} ms. That part is the server's, and more sessions do \
+             not help: see what its statements waited for (a lock, the disk, a CPU).",
+            nearest(longest.as_millis_f64())
         );
-        (wait > tolerated).then(|| {
-            Self::new("session-wait", Doubt, text)
-                .with("wait_mean_s", wait.as_secs_f64())
-                .with("tolerated_s", tolerated.as_secs_f64())
-                .with("tau_s", tau.as_secs_f64())
-                .with("sessions", f64::from(sessions))
-        })
+        let found = waited_for_session("server-held-up", wait, tau, sessions, &why)?;
+        Some(found.with("longest_s", longest.as_secs_f64()))
     }
 
     /// All connections were at work while the server may have had room: `limit` says why there are no more, as a part of a sentence.
@@ -117,6 +115,30 @@ impl Caveat {
         );
         (cpus > 0).then(|| Self::new("shared-cpus", Note, text).with("cpus", cpus as f64))
     }
+}
+
+fn waited_for_session(
+    code: &'static str,
+    wait: Nanos,
+    tau: Nanos,
+    sessions: u32,
+    why: &str,
+) -> Option<Caveat> {
+    let tolerated = tolerated(tau, SESSION_WAIT_SHARE_MAX, SESSION_WAIT_ALWAYS_TOLERATED);
+    let text = format!(
+        "Requests waited {} ms for a session on average, {:.0} % of their {} ms: {} {why}",
+        nearest(wait.as_millis_f64()),
+        100.0 * wait.0 as f64 / tau.0.max(1) as f64,
+        nearest(tau.as_millis_f64()),
+        if sessions == 1 { "the only one was".to_owned() } else { format!("all {sessions} sessions were") }
+    );
+    (wait > tolerated).then(|| {
+        Caveat::new(code, Doubt, text)
+            .with("wait_mean_s", wait.as_secs_f64())
+            .with("tolerated_s", tolerated.as_secs_f64())
+            .with("tau_s", tau.as_secs_f64())
+            .with("sessions", f64::from(sessions))
+    })
 }
 
 /// A share of a time, and at least what is always tolerated.

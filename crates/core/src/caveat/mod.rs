@@ -161,6 +161,9 @@ mod tests {
             Caveat::lag(Nanos::from_millis(3), Nanos::from_millis(20), true).unwrap(),
             Caveat::lag_tail(Nanos::from_millis(3), Nanos::from_millis(10)).unwrap(),
             Caveat::session_wait(Nanos::from_millis(270), Nanos::from_millis(659), 256).unwrap(),
+            Caveat::held_up(Nanos::from_millis(270), Nanos::from_millis(659), 256, Nanos::from_secs(3))
+                .unwrap(),
+            Caveat::warm_up_backlog(500, 2_000).unwrap(),
             Caveat::fewer_sessions(145, 700, "max_connections is 151 with 6 in use").unwrap(),
             Caveat::generator(97.0).unwrap(),
             Caveat::stability(&Stability::of(&growing, 0)).unwrap(),

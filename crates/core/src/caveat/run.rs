@@ -44,6 +44,23 @@ impl Caveat {
         })
     }
 
+    /// So many requests of the warm-up more than usual were still under way when measuring began.
+    pub fn warm_up_backlog(requests: u64, arrivals: u64) -> Option<Self> {
+        let many = requests > BACKLOG_ALWAYS_TOLERATED && share(requests, arrivals) > BACKLOG_SHARE_MAX;
+        let text = format!(
+            "When measuring began, {} of the warm-up more than usual were still waiting or under way ({:.1} % of the {arrivals} arrivals \
+             measured): the first response times are too long by what these took. Take a longer --warm-up.",
+            plural(requests, "request", "requests"),
+            100.0 * share(requests, arrivals)
+        );
+        many.then(|| {
+            Self::new("warm-up-backlog", Doubt, text)
+                .with("requests", requests as f64)
+                .with("arrivals", arrivals as f64)
+                .with("tolerated_percent", 100.0 * BACKLOG_SHARE_MAX)
+        })
+    }
+
     /// Response times are lower bounds, where any request of the run timed out or was never sent.
     pub fn lower_bound(timed_out: u64, unsent: u64, arrivals: u64) -> Option<Self> {
         let text = format!(

@@ -9,7 +9,9 @@ use crate::published::{Published, results, table};
 use crate::report::published::html;
 use crate::{format, out, signals};
 use anyhow::{Context, Result};
-use evenkeel_study::harness::{Event, FORMAT, Part, Plan, Run, Study, is_complete, measure, plan_of, read};
+use evenkeel_study::harness::{
+    Event, FORMAT, Judgement, Part, Plan, Run, Study, is_complete, measure, plan_of, read, unfinished,
+};
 use evenkeel_study::published::{PublishedError, Workplace, of_plan};
 use evenkeel_study::store::StudyFolder;
 use serde::Serialize;
@@ -61,6 +63,7 @@ pub fn start(session: &Session, root: &Path, plan: &Plan, json: bool) -> Result<
         // Nothing to keep or to resume.
         let _ = std::fs::remove_dir_all(folder.path());
         outcome?;
+        out::tell("stopped before the first run was done: nothing is kept\n");
         return Ok(signals::exit_code());
     }
     finish(session, &folder, plan, &*study, outcome, json)
@@ -145,7 +148,7 @@ struct Written {
 
 fn write(folder: &StudyFolder, plan: &Plan, study: &dyn Study<Error = PublishedError>) -> Result<Written> {
     let runs = read(folder)?;
-    let view = Published::new(plan, &runs, study.figures(), study.judge(plan, &runs));
+    let view = Published::new(plan, &runs, study.figures(), judged(plan, study, &runs));
     let results = results(&view);
     folder.write("results.json", &results)?;
     let report = folder.path().join("report.html");
@@ -161,7 +164,17 @@ pub fn view<T>(
     show: impl FnOnce(&Published<'_>) -> T,
 ) -> Result<T> {
     let study = of_plan(workplace(session), plan)?;
-    Ok(show(&Published::new(plan, runs, study.figures(), study.judge(plan, runs))))
+    Ok(show(&Published::new(plan, runs, study.figures(), judged(plan, &*study, runs))))
+}
+
+/// What the study says of its runs; that runs are missing comes first.
+fn judged(plan: &Plan, study: &dyn Study<Error = PublishedError>, runs: &[Run]) -> Judgement {
+    let mut said = study.judge(plan, runs);
+    if let Some(unfinished) = unfinished(study, plan, runs) {
+        said.headline = format!("{unfinished} {}", said.headline);
+        said.caveats.insert(0, unfinished);
+    }
+    said
 }
 
 #[cfg(test)]
@@ -183,7 +196,7 @@ mod tests {
         let error = finish(&session, &folder, &plan, &*study, failed, false).unwrap_err();
         assert_eq!(error.to_string(), "the guard has ended");
         let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
-        assert!(page.contains("Unfinished: 3 of 36 runs"), "{page}");
+        assert!(page.contains("<h1>Unfinished: 3 of 80 runs"), "{page}");
         assert!(folder.path().join("results.json").is_file());
     }
 }

@@ -126,6 +126,11 @@ impl Looks {
         self.since = now;
     }
 
+    /// From when on what was found may have been there.
+    pub fn since(&self) -> Nanos {
+        self.since
+    }
+
     /// How an arrival that waited found its session, which is free from now on.
     pub fn start(&self, arrival: Nanos, carried: Nanos) -> Start {
         let free = self.since - carried;

@@ -3,6 +3,7 @@
 use super::parts::PartsResult;
 use super::request_log::{End, LogSender, Outcome};
 use super::result::{Interval, KindResult, LoadResult, histogram, nothing_measured};
+use super::schedule::Arrival;
 use super::stretches::{Batches, Stretches};
 use super::written::Written;
 use crate::workload::{StepEnd, Workload};
@@ -157,6 +158,18 @@ impl Recorder {
     /// The client of a measured request went on after an error.
     pub fn tried_again(&mut self) {
         self.result.tried_again += 1;
+    }
+
+    /// Requests of these arrivals waited for a session in a silence of the server.
+    pub fn waited_in_silence<'a>(
+        &mut self,
+        arrivals: impl IntoIterator<Item = &'a Arrival>,
+        from: Nanos,
+        now: Nanos,
+    ) {
+        let measured = arrivals.into_iter().filter(|arrival| self.measures(arrival.at));
+        let waited = measured.fold(Nanos::ZERO, |sum, arrival| sum + (now - arrival.at.max(from)));
+        self.result.silences.record(now - from, waited);
     }
 
     /// Bytes of the server came, to whichever request.

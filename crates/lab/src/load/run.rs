@@ -268,6 +268,7 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
         (&mut total.session_wait, &part.session_wait),
     ];
     histograms.into_iter().for_each(|(total, part)| merge(total, part));
+    total.silences.add(&part.silences);
     add_intervals(total, part);
     let kinds = total.kinds.iter_mut().zip(&part.kinds);
     let statements = total.statements.iter_mut().zip(&part.statements);

@@ -185,23 +185,14 @@ pub(crate) fn above(ratio: Option<&Ratio>, least: f64) -> Option<bool> {
     }
 }
 
-/// Of these parts runs that are missing, and too few repeats; of all runs what others took of the CPUs.
+/// Of these parts too few repeats; of all runs what others took of the CPUs.
 pub(crate) fn doubts<'a>(
-    parts: impl Iterator<Item = &'a Part> + Clone,
+    parts: impl Iterator<Item = &'a Part>,
     runs: &[Run],
 ) -> impl Iterator<Item = Caveat> {
-    let planned: usize = parts.clone().map(Part::runs).sum();
-    let done = runs.iter().filter(|run| parts.clone().any(|part| part.name == run.part)).count();
-    let unfinished = (done < planned).then(|| {
-        let text = format!("Unfinished: {done} of {planned} runs are done.");
-        Caveat::new("incomplete", Severity::Note, text)
-            .with("runs_done", done as f64)
-            .with("runs_planned", planned as f64)
-    });
     let most = |figure: &str| runs.iter().filter_map(|run| run.figure(figure)).fold(0.0, f64::max);
     let repeats = parts.map(|part| part.repeats).filter(|repeats| *repeats > 0).min();
     let found = [
-        unfinished,
         Caveat::steal(most("steal_percent")),
         Caveat::other_load(most("other_load_percent")),
         repeats.and_then(|repeats| Caveat::runs(repeats.into())),

@@ -5,6 +5,7 @@ use super::plan::{Part, Plan, Run, keep, read};
 use super::study::{Event, Notify, Order, Study};
 use crate::store::{Attempt, StoreError, StudyFolder, add};
 use evenkeel_core::Nanos;
+use evenkeel_core::caveat::{Caveat, Severity};
 use evenkeel_core::disturbance::{Disturbance, repeats_allowed};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::unix_time;
@@ -28,6 +29,19 @@ pub fn measure<S: Study + ?Sized>(
 pub fn is_complete<S: Study + ?Sized>(study: &mut S, folder: &StudyFolder) -> Result<bool, S::Error> {
     let plan = plan_of(folder)?;
     course::is_complete(&mut Parts::of(study, &plan, folder, &mut |_| {})?)
+}
+
+/// Runs of a study that are missing, of the parts that are wanted by what is known.
+pub fn unfinished<S: Study + ?Sized>(study: &S, plan: &Plan, runs: &[Run]) -> Option<Caveat> {
+    let wanted: Vec<&Part> = plan.parts.iter().filter(|part| study.wants(part, runs)).collect();
+    let planned: usize = wanted.iter().map(|part| part.runs()).sum();
+    let done = runs.iter().filter(|run| wanted.iter().any(|part| part.name == run.part)).count();
+    let text = format!("Unfinished: {done} of {planned} runs are done.");
+    (done < planned).then(|| {
+        Caveat::new("incomplete", Severity::Note, text)
+            .with("runs_done", done as f64)
+            .with("runs_planned", planned as f64)
+    })
 }
 
 /// The plan of a folder, as far as it is one that a study may have made: a plan that somebody edited must neither fill the memory with combinations

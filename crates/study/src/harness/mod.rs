@@ -18,7 +18,7 @@ pub(crate) use claim::{Claim, Rule, cell, direction, findings};
 pub(crate) use course::{Block, Course, go_through, is_complete as is_course_complete};
 pub use judgement::{Finding, Judgement, Mark, Matrix, Number, Outcome, Reference, Share};
 pub(crate) use judgement::{above, doubts, kinds, of_runs, standing};
-pub use measure::{is_complete, measure, plan_of};
+pub use measure::{is_complete, measure, plan_of, unfinished};
 pub use plan::{FORMAT, Factor, Level, Part, Plan, Run, keep, read};
 pub use study::{Chart, Event, Figure, Notify, Order, Scale, Study, Unit};
 

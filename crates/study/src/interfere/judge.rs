@@ -24,9 +24,8 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
     sentences.push(losses(runs));
     let matrices =
         (0..part.factors.len()).map(|domain| slower(part, domain, &found)).chain([together(part, &cells)]);
-    // Of remedies only those that were begun: which others follow, their runs say.
     let has_runs = |part: &&Part| runs.iter().any(|run| run.part == part.name);
-    let begun: Vec<&Part> = plan.parts.iter().filter(|own| own.name == PART || has_runs(own)).collect();
+    let begun = plan.parts.iter().filter(|own| own.name == PART || has_runs(own));
     let clones = part.factors.iter().any(|factor| factor.levels.iter().any(|level| level.name == CLONE));
     let domains =
         part.factors.iter().zip(&setting.domains).map(|(factor, site)| format!("{}: {site}", factor.name));
@@ -50,7 +49,7 @@ pub fn judge(plan: &Plan, setting: &Setting, runs: &[Run]) -> Judgement {
         place: setting.place.known(),
         matrices: matrices.filter(|matrix| !matrix.rows.is_empty()).collect(),
         sentences: sentences.into_iter().map(|text| (PART.to_owned(), text)).collect(),
-        caveats: doubts(begun.into_iter(), runs).chain(of_runs(runs)).collect(),
+        caveats: doubts(begun, runs).chain(of_runs(runs)).collect(),
         ..Judgement::default()
     }
 }

@@ -133,6 +133,13 @@ fn backlog(load: &LoadResult) -> u64 {
     load.backlog_at_end.saturating_sub(without_queue as u64)
 }
 
+/// Requests that the warm-up left over beyond those that are under way on average, by Little's law. A queue that grows has more of them than
+/// it began with, and no warm-up helps it.
+fn warm_up_backlog(load: &LoadResult) -> u64 {
+    let usual = load.response_sum.as_secs_f64() / load.measured.as_secs_f64().max(1e-9);
+    load.carried_over.saturating_sub(usual as u64)
+}
+
 fn throttled(around: &NeighboursRecord) -> Option<Caveat> {
     let NeighboursRecord { held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent, .. } = *around;
     Caveat::throttled(held_by_quota_percent, quota_cpus, slowed_by_heat, clock_percent)
@@ -145,6 +152,7 @@ pub fn load_caveats(plan: &LoadPlan, load: &LoadResult) -> Vec<Caveat> {
         Caveat::no_arrivals(counts.arrivals, load.measured).filter(|_| !load.stopped),
         Caveat::lower_bound(counts.timed_out, counts.unsent, counts.arrivals),
         Caveat::failures(&FailedBy::all(&counts.failed, &load.error_texts), counts.arrivals),
+        Caveat::warm_up_backlog(warm_up_backlog(load), counts.arrivals),
         Caveat::backlog(backlog(load), counts.arrivals),
         Caveat::reconnects(load.reconnects),
         Caveat::stopped(load.measured, plan.measure),
@@ -167,7 +175,10 @@ fn generator_caveats(load: &LoadResult, decides: bool) -> [Option<Caveat>; 3] {
     [
         lag.and_then(|lag| Caveat::lag(nanos(lag.mean_ms), tau, decides)),
         lag.and_then(|lag| Caveat::lag_tail(nanos(lag.p99_ms), nanos(response.p99_ms))),
-        wait.and_then(|wait| Caveat::session_wait(nanos(wait), tau, load.sessions_max)),
+        wait.and_then(|wait| match load.held_up() {
+            (share, longest) if share > 0.5 => Caveat::held_up(nanos(wait), tau, load.sessions_max, longest),
+            _ => Caveat::session_wait(nanos(wait), tau, load.sessions_max),
+        }),
     ]
 }
 

@@ -57,6 +57,15 @@ mod tests {
         }
     }
 
+    /// The same with servers elsewhere.
+    fn elsewhere() -> Setting {
+        let mut setting = setting();
+        for (number, target) in setting.targets.iter_mut().enumerate() {
+            target.url = format!("mysql://db{number}/tpcw");
+        }
+        setting
+    }
+
     pub(super) fn plan() -> Plan {
         plan_of(&setting())
     }
@@ -67,6 +76,7 @@ mod tests {
             are_rates: false,
             simple: vec![50, 120],
             write: vec![50],
+            published: [vec![20, 120], vec![80]],
             class: vec![50],
             storage: vec![50],
             pools: vec![20, 100],
@@ -135,12 +145,34 @@ mod tests {
 
     #[test]
     fn a_network_that_differs_is_named_with_and_without_a_duet() {
-        for setting in [setting(), Setting { duet: true, ..setting() }] {
+        for setting in [elsewhere(), Setting { duet: true, ..elsewhere() }] {
             let said = judged(&setting, 5.0);
             assert_eq!(ruling(&said, Suspect::Network), Ruling::Cause, "{said:#?}");
             assert!(said.headline.ends_with("the cause is the network."), "{}", said.headline);
             assert_eq!(outcome(&said, "network-is-not-the-cause"), Outcome::DoesNotHold);
         }
+    }
+
+    #[test]
+    fn servers_on_one_machine_say_nothing_of_a_network_between_machines() {
+        let said = judged(&setting(), 5.0);
+        let finding = said.findings.iter().find(|one| one.name == "network-is-not-the-cause").unwrap();
+        assert_eq!(finding.outcome, Outcome::NotTestable);
+        assert!(finding.here.starts_with("Servers and load are on this machine"), "{}", finding.here);
+    }
+
+    #[test]
+    fn the_last_sentence_of_the_rates_is_of_the_headlines_rate() {
+        let mut all = runs(&setting(), 5.0);
+        // The higher of two rates is beyond what servers carry.
+        for run in all.iter_mut().filter(|run| run.levels[1] == "60") {
+            run.set(KEPT_UP, 0.0);
+            run.set("rate_per_s", 60.0);
+        }
+        let said = super::judge(&plan(), &setting(), &all);
+        let last = &said.sentences.iter().rfind(|(part, _)| part == "rates").unwrap().1;
+        assert!(said.headline.contains("At 30.0 requests per second"), "{}", said.headline);
+        assert!(last.starts_with("At 30.0 requests per second: cause: the network"), "{last}");
     }
 
     #[test]
@@ -173,7 +205,7 @@ mod tests {
     #[test]
     fn the_network_is_acquitted_where_response_times_climb_with_the_rate_and_its_delay_does_not() {
         let network = |network_ms: f64| {
-            let setting = setting();
+            let setting = elsewhere();
             let mut all = runs(&setting, 0.0);
             for run in all.iter_mut().filter(|run| run.levels[1] == "60") {
                 let (taken, delay) = (run.figure(TAU).unwrap(), run.figure(NETWORK).unwrap());
@@ -206,7 +238,7 @@ mod tests {
 
     /// Of runs of the simple read that lie this far from one another, and differ from server to server by `apart_ms`.
     fn simple_runs(deviation_ms: f64, apart_ms: f64) -> Outcome {
-        outcome_of("simple", "simple-reads-are-alike", |levels, random| {
+        outcome_of("simple-published", "simple-reads-are-alike", |levels, random| {
             let more = if levels[0] == "t1" { apart_ms } else { 0.0 };
             3.0 + more + deviation_ms * random.normal().abs()
         })
@@ -217,6 +249,19 @@ mod tests {
         assert_eq!(simple_runs(0.01, 0.1), Outcome::Holds);
         assert_eq!(simple_runs(0.01, 5.0), Outcome::DoesNotHold);
         assert_eq!(simple_runs(20.0, 0.1), Outcome::NotTestable, "the runs differ too much to tell");
+    }
+
+    #[test]
+    fn the_simple_read_and_the_write_are_judged_at_published_rates_alone() {
+        let vary = |part: &str, name: &str| {
+            outcome_of(part, name, |levels, random| {
+                3.0 + if levels[0] == "t1" { 3.0 } else { 0.0 } + 0.01 * random.normal()
+            })
+        };
+        for (today, name) in [("simple", "simple-reads-are-alike"), ("write", "writes-vary-little")] {
+            assert_eq!(vary(today, name), Outcome::NotTestable);
+            assert_eq!(vary(&format!("{today}-published"), name), Outcome::DoesNotHold);
+        }
     }
 
     /// Runs of which every so many-th one failed.
@@ -280,10 +325,7 @@ mod tests {
     #[test]
     fn rented_servers_differ_where_they_do_at_more_rates_than_chance_would_have() {
         let rented = |more_ms: f64| {
-            let mut setting = setting();
-            for (number, target) in setting.targets.iter_mut().enumerate() {
-                target.url = format!("mysql://db{number}/tpcw");
-            }
+            let setting = elsewhere();
             let mut all = runs(&setting, more_ms);
             for run in &mut all {
                 // Runs that agree well, so that what does not differ can be told.

@@ -12,6 +12,9 @@ pub const POOL: &str = "pool";
 pub const LAYOUT: &str = "layout";
 pub const SIMPLE: &str = "simple";
 pub const WRITE: &str = "write";
+/// Both at the rates of the published study, whatever a server of today carries.
+pub const SIMPLE_PUBLISHED: &str = "simple-published";
+pub const WRITE_PUBLISHED: &str = "write-published";
 /// Several statements of each class of reads.
 pub const CLASS: &str = "class";
 
@@ -42,6 +45,8 @@ pub struct Extent {
     /// Levels of load of the simple read; beyond 100 % requests are lost.
     pub simple: Vec<u32>,
     pub write: Vec<u32>,
+    /// Rates per second of the simple read and the write as they were published.
+    pub published: [Vec<u32>; 2],
     /// Levels of load of the statements of a class.
     pub class: Vec<u32>,
     /// Levels of load of layouts and sizes of the buffer pool.
@@ -51,7 +56,7 @@ pub struct Extent {
     /// Starts of each server in the part `rates`.
     pub starts: u32,
     pub other_starts: u32,
-    /// In that of classes, which has most statements.
+    /// In that of classes, which has most statements, and others that need few.
     pub class_starts: u32,
 }
 
@@ -79,7 +84,8 @@ impl Making<'_> {
     fn part(&self, name: &str, title: &str, about: &str, factors: Vec<Factor>) -> Part {
         let starts = match name {
             RATES => self.extent.starts,
-            CLASS => self.extent.class_starts,
+            // The simple read is judged by server and by rate, the write at published rates: few are enough.
+            CLASS | SIMPLE_PUBLISHED | WRITE => self.extent.class_starts,
             _ => self.extent.other_starts,
         };
         let targets = (!self.setting.duet).then(|| targets(&self.setting.targets));
@@ -120,7 +126,9 @@ impl Making<'_> {
     }
 
     /// Those that ask other statements, each at shares of what a server carries of it.
-    fn statements(&self) -> [Part; 3] {
+    fn statements(&self) -> [Part; 5] {
+        let [simple, writes] = &self.extent.published;
+        let rates = |of: &[u32]| Factor::numeric(RATE, of.iter().copied());
         let of_classes = CLASSES.iter().flat_map(|(class, of)| of.iter().map(move |name| (*name, *class)));
         let titled: Vec<(&str, String)> =
             of_classes.map(|(name, class)| (name, format!("{name} ({class})"))).collect();
@@ -132,6 +140,7 @@ impl Making<'_> {
                 "Beyond 100 % of what a server carries each request has a session of its own, until requests are lost.",
                 vec![load(&self.extent.simple)],
             ),
+            self.part(SIMPLE_PUBLISHED, "the simple read at published rates", "", vec![rates(simple)]),
             self.part(
                 CLASS,
                 "statements of a class",
@@ -139,6 +148,7 @@ impl Making<'_> {
                 vec![of_classes, load(&self.extent.class)],
             ),
             self.part(WRITE, "the write by rate", "", vec![load(&self.extent.write)]),
+            self.part(WRITE_PUBLISHED, "the write at published rates", "", vec![rates(writes)]),
         ]
     }
 }
@@ -156,8 +166,8 @@ fn targets(of: &[TargetRecord]) -> Factor {
 /// The statement or mix that a part asks; `statement` is the level of that factor, or empty.
 pub fn workload<'a>(setting: &'a Setting, part: &str, statement: &'a str) -> &'a str {
     match (part, statement) {
-        (SIMPLE, _) => SIMPLE_STATEMENT,
-        (WRITE, _) => WRITE_STATEMENT,
+        (SIMPLE | SIMPLE_PUBLISHED, _) => SIMPLE_STATEMENT,
+        (WRITE | WRITE_PUBLISHED, _) => WRITE_STATEMENT,
         (_, "") => &setting.workload,
         _ => statement,
     }
@@ -183,7 +193,7 @@ pub fn takes_s(setting: &Setting, part: &Part) -> f64 {
     // Another pool takes another start; all else of a block is asked of one.
     let runs_of_start = match part.name.as_str() {
         POOL => 1.0,
-        WRITE => f64::from(setting.runs_of_start.max(1)),
+        WRITE | WRITE_PUBLISHED => f64::from(setting.runs_of_start.max(1)),
         CLASS => {
             f64::from(setting.runs_of_start.max(1))
                 * CLASSES.iter().map(|(_, of)| of.len() as f64).sum::<f64>()
@@ -215,7 +225,10 @@ mod tests {
         let all = |setting: &Setting, extent: &Extent| -> Vec<String> {
             parts(setting, extent).into_iter().map(|part| part.name).collect()
         };
-        assert_eq!(all(&setting(), &extent()), [RATES, LAYOUT, POOL, SIMPLE, CLASS, WRITE]);
+        assert_eq!(
+            all(&setting(), &extent()),
+            [RATES, LAYOUT, POOL, SIMPLE, SIMPLE_PUBLISHED, CLASS, WRITE, WRITE_PUBLISHED]
+        );
         assert_eq!(all(&Setting { duet: true, ..setting() }, &extent()), [RATES]);
         assert_eq!(all(&setting(), &Extent { are_rates: true, ..extent() }), [RATES]);
         let mut others = setting();

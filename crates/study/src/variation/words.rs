@@ -149,16 +149,18 @@ pub(super) fn sentences(setting: &Setting, found: &Found<'_>) -> Vec<(String, St
             100.0 * share
         ));
     }
-    for (place, at) in found.rates.iter().enumerate() {
-        if let (Some(why), true) = (&at.why, Some(place) != found.judged) {
-            say(at_other(at, why));
+    // The last one stands beside the headline, so that it is of its rate.
+    let others = found.rates.iter().enumerate().filter(|(place, _)| Some(*place) != found.judged);
+    for at in others.map(|(_, at)| at).chain(found.judged()) {
+        if let Some(why) = &at.why {
+            say(at_rate(at, why));
         }
     }
     said
 }
 
-/// Which suspects are named at a rate that is not the one of the table.
-fn at_other(at: &AtRate<'_>, why: &Why) -> String {
+/// Which suspects are named at a rate.
+fn at_rate(at: &AtRate<'_>, why: &Why) -> String {
     let of = |ruling: Ruling| -> Vec<&str> {
         why.verdicts.iter().filter(|one| one.ruling == ruling).map(|one| one.suspect.words()).collect()
     };

@@ -18,7 +18,7 @@ pub fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
     let counts = &result.counts;
     let response = times(&result.response, Some(result.response_sum));
     let session_wait = times(&result.session_wait, None);
-    let wait = Wait::of(&session_wait, &response, counts.arrivals);
+    let wait = Wait::of(result, &response);
     serde_json::json!({
         "measured_s": result.measured.as_secs_f64(),
         "arrivals": counts.arrivals, "completed": counts.completed, "failed": counts.failed,
@@ -28,6 +28,7 @@ pub fn json(result: &LoadResult, caveats: &[Caveat]) -> serde_json::Value {
         "service": times(&result.service, None), "lag": times(&result.lag, None),
         "session_wait": session_wait,
         "session_wait_mean_ms": wait.mean_ms, "session_wait_share": wait.share,
+        "session_wait_server_share": wait.held_up,
         "sessions_max": result.sessions_max, "reconnects": result.reconnects,
         "orders_per_minute": orders_per_minute(result), "rolled_back": result.rolled_back, "tried_again": result.tried_again,
         "kinds": kinds(&result.kinds), "steps": kinds(&result.steps), "statements": kinds(&result.statements),
@@ -70,7 +71,7 @@ pub fn text(result: &LoadResult, caveats: &[Caveat]) -> String {
         time_of(&response, |times| times.max_ms)
     );
     let lag = times(&result.lag, None);
-    let wait = Wait::of(&times(&result.session_wait, None), &response, counts.arrivals);
+    let wait = Wait::of(result, &response);
     let _ = writeln!(text, "dispatch lag p99 {}  {wait}\n", time(&lag, |times| times.p99_ms));
     let rows = match (result.steps.is_empty(), result.kinds.len()) {
         (false, _) => kinds(&result.steps),
@@ -129,15 +130,18 @@ struct Wait {
     mean_ms: Option<f64>,
     /// Share of tau; none where nothing was answered.
     share: Option<f64>,
+    /// Share of the wait that is the server's, which held all sessions up.
+    held_up: Option<f64>,
 }
 
 impl Wait {
-    fn of(waits: &TimesRecord, response: &TimesRecord, arrivals: u64) -> Self {
+    fn of(result: &LoadResult, response: &TimesRecord) -> Self {
         let tau = response.measured().map(|response| response.mean_ms).filter(|tau| *tau > 0.0);
-        let mean_ms = waits.mean_over_ms(arrivals);
+        let mean_ms = times(&result.session_wait, None).mean_over_ms(result.counts.arrivals);
         // No wait is longer than its response, but the one is the mean of a histogram, which rounds, and the other is exact.
         let mean_ms = mean_ms.map(|wait| tau.map_or(wait, |tau| wait.min(tau)));
-        Self { mean_ms, share: mean_ms.zip(tau).map(|(wait, tau)| wait / tau) }
+        let held_up = mean_ms.filter(|wait| *wait > 0.0).map(|_| result.held_up().0);
+        Self { mean_ms, share: mean_ms.zip(tau).map(|(wait, tau)| wait / tau), held_up }
     }
 }
 
@@ -151,7 +155,13 @@ impl std::fmt::Display for Wait {
                     "session wait {}, {:.1} % of the response time",
                     format::time(mean),
                     100.0 * share
-                )
+                )?;
+                match self.held_up.filter(|held_up| *held_up >= 0.01) {
+                    Some(held_up) => {
+                        write!(out, " ({:.0} % of it: no session got an answer)", 100.0 * held_up)
+                    }
+                    None => Ok(()),
+                }
             }
             (Some(mean), None) => write!(out, "session wait {}", format::time(mean)),
             (None, _) => out.write_str("session wait -"),

@@ -69,7 +69,7 @@ pub struct Settings {
     /// The published size: 20 runs of 180 s at ten rates
     #[arg(long, value_name = "yes|no", default_value = "no", action = ArgAction::Set, value_parser = BoolishValueParser::new())]
     full: bool,
-    /// Only these parts: rates, layout, pool, simple, class, write
+    /// Only these parts: rates, layout, pool, simple, simple-published, class, write, write-published
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
     /// Starts of each server [default: 5, in other parts than the first 3; --quick: 3 and 2; full=yes: 10]
@@ -184,8 +184,9 @@ fn planned(of: &Settings, setting: &Setting, quick: bool) -> Result<Plan> {
     let extent = Extent {
         levels,
         are_rates: !of.rate.is_empty(),
-        simple: if quick { vec![30, 60, 150] } else { vec![20, 50, 80, 120, 150] },
+        simple: if quick { vec![60, 150] } else { vec![20, 50, 80, 120, 150] },
         write: if quick { vec![60] } else { vec![20, 50, 80] },
+        published: if quick { [vec![20, 120], vec![80]] } else { [vec![20, 70, 120], vec![20, 50, 80]] },
         class: if quick { vec![60] } else { vec![40, 80] },
         storage: if quick { vec![60] } else { vec![20, 50, 80] },
         pools: if quick { vec![20, 100] } else { vec![20, 40, 60, 80, 100] },

@@ -42,6 +42,8 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Arrivals that may wait for a session, over all threads: 64 MB. Above it the oldest end as unsent, at the
 /// age they have reached.
 const WAITING_MAX: usize = 4 << 20;
+/// Shorter silences of the server are not counted: each that is costs a look at all requests that wait.
+const SILENCE_MIN: Nanos = Nanos::from_millis(50);
 /// How long a drain may still take after somebody asked to stop.
 const STOP_DRAIN: Nanos = Nanos::from_millis(500);
 
@@ -100,6 +102,8 @@ pub(super) struct Worker<'a> {
     abandoned: Deadlines,
     connect_after: Nanos,
     backoff: Nanos,
+    /// When bytes of the server came last, on any session.
+    heard: Nanos,
     lost: u64,
     reconnects: u64,
     refusals: usize,
@@ -162,6 +166,7 @@ impl<'a> Worker<'a> {
             abandoned: Deadlines::default(),
             connect_after: Nanos::ZERO,
             backoff: Nanos::ZERO,
+            heard: Nanos::ZERO,
             lost: 0,
             reconnects: 0,
             refusals: 0,
@@ -232,6 +237,9 @@ impl<'a> Worker<'a> {
             };
             if index == 0 {
                 self.looks.found(now, due, slept);
+            }
+            if self.poller.token(index) != TIMER {
+                self.end_silence(self.looks.since());
             }
             // Between two events of a large batch an arrival may have become due.
             if self.schedule.peek().is_some_and(|arrival| arrival.at <= now) {

@@ -144,8 +144,6 @@ fn the_matrix_marks_the_remedy_that_removed_it() {
         matrix.rows.iter().map(|(name, marks)| (name.as_str(), marks[0].as_ref().unwrap().is_strong)).unzip();
     assert_eq!(names[1], "a's select beside b's cpu: b at remedy-1-2");
     assert_eq!(marks, [false, true]);
-    let unfinished = said.caveats.iter().any(|caveat| caveat.code == "incomplete");
-    assert!(!unfinished, "remedies that were not wanted are not missing: {:?}", said.caveats);
 }
 
 #[test]

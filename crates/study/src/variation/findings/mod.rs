@@ -58,6 +58,12 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
 
 /// Table II and Figure 9: the network's delay does not climb with the rate as response times do.
 fn network(setting: &Setting, found: &Found<'_>) -> Finding {
+    let name = "network-is-not-the-cause";
+    let published = "the network is not the cause: 1.43 to 2.05 ms from 10 to 40/s (Table II)";
+    if setting.targets.iter().all(TargetRecord::is_here) {
+        let why = "Servers and load are on this machine, so that there is no network between machines: name servers elsewhere by url=.";
+        return untested(name, RATES, published, why);
+    }
     let ruling = |at: &AtRate<'_>| {
         let why = at.why.as_ref()?;
         why.verdicts.iter().find(|verdict| verdict.suspect == Suspect::Network).map(|verdict| {
@@ -89,16 +95,12 @@ fn network(setting: &Setting, found: &Found<'_>) -> Finding {
             "Here {} {} ms from the lowest rate to the highest.",
             match setting.mu_percent {
                 Some(_) => "the network takes of a request, by the server's own account,",
-                // Of servers that are here, what their threads wait for a CPU is seen, and is no part of the network.
-                None if setting.targets.iter().all(TargetRecord::is_here) =>
-                    "the delay of a probe, without waiting for a CPU, is",
                 None => "the delay of a probe, with what the server's threads may wait for a CPU, is",
             },
             told.join(", ")
         ),
     };
-    let published = "the network is not the cause: 1.43 to 2.05 ms from 10 to 40/s (Table II)";
-    Finding::of("network-is-not-the-cause", RATES, published, holds, here).with(delays)
+    Finding::of(name, RATES, published, holds, here).with(delays)
 }
 
 /// Of what response times climb by from the lowest rate to the highest that servers keep up with, whether the network makes less than a good part on

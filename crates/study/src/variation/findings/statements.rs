@@ -3,52 +3,86 @@
 use crate::format;
 use crate::harness::{Cell, Finding, Number};
 use crate::variation::figures::{KEPT_UP, LOST, RATE, REFUSED, TAU, THETA};
-use crate::variation::parts::{CLASS, CLASSES, LOAD, SIMPLE, STATEMENT, WRITE};
+use crate::variation::parts::{
+    CLASS, CLASSES, LOAD, RATE as RATE_LEVEL, SIMPLE, SIMPLE_PUBLISHED, STATEMENT, TARGET, WRITE,
+    WRITE_PUBLISHED,
+};
 use crate::variation::record::Setting;
 use crate::variation::seen::{self, on_targets};
 use evenkeel_core::statistics::{Estimate, standard_error_bound};
 use evenkeel_core::trust::{CONFIDENCE, Point, Reason, Tolerance, TrustLimit};
+use std::collections::BTreeMap;
 
-/// Servers that differ by less of a response time are alike: what a standard error may be.
-const SHARE_MAX: f64 = 0.1;
+/// How far means of response times lie apart.
+struct Apart {
+    /// Of the means themselves, and the least of them, ms.
+    found: f64,
+    least: f64,
+    /// By what their intervals allow at least and at most.
+    at_least: Option<f64>,
+    at_most: Option<f64>,
+}
 
-/// Figure 13: the simple read.
+impl Apart {
+    fn of(means: &[Estimate]) -> Option<Self> {
+        let least = |of: fn(&Estimate) -> Option<f64>| means.iter().filter_map(of).reduce(f64::min);
+        let most = |of: fn(&Estimate) -> Option<f64>| means.iter().filter_map(of).reduce(f64::max);
+        let apart = |high: Option<f64>, low: Option<f64>| high.zip(low).map(|(high, low)| high - low);
+        let mean = |estimate: &Estimate| Some(estimate.mean);
+        (means.len() > 1).then_some(())?;
+        Some(Self {
+            found: apart(most(mean), least(mean))?,
+            least: least(mean)?,
+            at_least: apart(most(Estimate::low), least(Estimate::high)),
+            at_most: apart(most(Estimate::high), least(Estimate::low)),
+        })
+    }
+
+    fn words(&self) -> String {
+        let [found, least] = [self.found, self.least].map(|ms| format::significant(ms, 3));
+        format!("{found} ms apart, where the fastest is {least} ms")
+    }
+}
+
+/// Figure 13: the simple read, judged at the published rates.
 pub(super) fn simple(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let published = "the simple read differs by less than 1 ms between 20 and 120/s, until connections are refused (Figure 13)";
+    let name = "simple-reads-are-alike";
+    let today = simple_today(setting, cells).map_or_else(String::new, |today| format!(" {today}"));
+    let own = cells.iter().filter(|cell| cell.part.name == SIMPLE_PUBLISHED);
+    let mut groups: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    for cell in own {
+        // Of servers over all rates, and of rates over all servers.
+        for factor in [TARGET, RATE_LEVEL] {
+            groups.entry((factor, cell.level(factor))).or_default().extend(cell.values(TAU));
+        }
+    }
+    let means: Vec<Estimate> = groups.values().filter_map(|values| Estimate::of(values)).collect();
+    let rates = groups.keys().filter(|(factor, _)| *factor == RATE_LEVEL).count();
+    let Some(apart) = Apart::of(&means).filter(|_| rates > 1) else {
+        let why = format!("It was not measured at these rates.{today}");
+        return untested(name, SIMPLE_PUBLISHED, published, &why);
+    };
+    let holds = match (apart.at_most, apart.at_least) {
+        (Some(at_most), _) if at_most < 1.0 => Some(true),
+        (_, Some(at_least)) if at_least > 1.0 => Some(false),
+        _ => None,
+    };
+    let here = format!("Here means of servers and of these rates lie {}.{today}", apart.words());
+    let interval = apart.at_least.map(|low| low.max(0.0)).zip(apart.at_most);
+    let number = Number { name: "means_apart_ms".to_owned(), value: apart.found, interval };
+    Finding::of(name, SIMPLE_PUBLISHED, published, holds, here).with(vec![number])
+}
+
+/// How it is at shares of what a server of today carries.
+fn simple_today(setting: &Setting, cells: &[Cell<'_>]) -> Option<String> {
     let own: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == SIMPLE).collect();
     // Response times say how servers differ up to the rate at which they refuse, or their queues grow.
     let carried = |cell: &&&Cell<'_>| cell.values(KEPT_UP).iter().all(|kept| *kept > 0.0) && !is_losing(cell);
     let means: Vec<Estimate> = own.iter().filter(carried).filter_map(|cell| cell.estimate(TAU)).collect();
-    if means.len() < 2 {
-        return untested("simple-reads-are-alike", SIMPLE, published, "It was not measured.");
-    }
-    let least = |of: fn(&Estimate) -> Option<f64>| means.iter().filter_map(of).reduce(f64::min);
-    let most = |of: fn(&Estimate) -> Option<f64>| means.iter().filter_map(of).reduce(f64::max);
-    let apart = |high: Option<f64>, low: Option<f64>| high.zip(low).map(|(high, low)| high - low);
-    let mean = |estimate: &Estimate| Some(estimate.mean);
-    // By all that the intervals of the means allow, and by what they allow at least.
-    let (at_most, at_least) = (
-        apart(most(Estimate::high), least(Estimate::low)),
-        apart(most(Estimate::low), least(Estimate::high)),
-    );
-    // A millisecond is little of what the published servers took, and may be much of what faster ones take.
-    let is_little = |apart: f64| least(mean).is_some_and(|tau| apart < SHARE_MAX * tau);
-    let holds = match (at_most, at_least) {
-        (Some(at_most), _) if at_most < 1.0 && is_little(at_most) => Some(true),
-        (_, Some(at_least)) if at_least > 1.0 => Some(false),
-        _ => None,
-    };
-    let found = apart(most(mean), least(mean)).unwrap_or_default();
-    let here = format!(
-        "Here means over servers and rates lie {} ms apart, where the fastest is {} ms; {}. {}",
-        format::significant(found, 3),
-        format::significant(least(mean).unwrap_or_default(), 3),
-        limit_of(setting, cells, SIMPLE).1,
-        losses(&own)
-    );
-    let interval = at_least.map(|low| low.max(0.0)).zip(at_most);
-    let apart = Number { name: "means_apart_ms".to_owned(), value: found, interval };
-    Finding::of("simple-reads-are-alike", SIMPLE, published, holds, here).with(vec![apart])
+    let apart = Apart::of(&means)?;
+    let limit = limit_of(setting, cells, SIMPLE).1;
+    Some(format!("At rates of today means lie {}; {limit}. {}", apart.words(), losses(&own)))
 }
 
 /// Whether requests were refused or given up.
@@ -74,31 +108,39 @@ fn losses(cells: &[&Cell<'_>]) -> String {
     }
 }
 
-/// Figure 14: the write.
+/// Figure 14: the write, judged at the published rates.
 pub(super) fn write(setting: &Setting, cells: &[Cell<'_>]) -> Finding {
     let published = "variation of the write is negligible up to 80/s (Figure 14)";
-    let all: Vec<&Cell<'_>> = cells.iter().filter(|cell| cell.part.name == WRITE).collect();
-    if all.iter().map(|cell| cell.runs.len()).sum::<usize>() < 2 {
-        return untested("writes-vary-little", WRITE, published, "It was not measured.");
+    let name = "writes-vary-little";
+    let has_runs = |part: &str| cells.iter().any(|cell| cell.part.name == part && !cell.runs.is_empty());
+    let today = match has_runs(WRITE) {
+        true => format!(" At rates of today: {}.", limit_of(setting, cells, WRITE).1),
+        false => String::new(),
+    };
+    if !has_runs(WRITE_PUBLISHED) {
+        let why = format!("It was not measured at these rates.{today}");
+        return untested(name, WRITE_PUBLISHED, published, &why);
     }
-    let (points, limit) = limit_of(setting, cells, WRITE);
-    let theta = all.iter().filter_map(|cell| cell.mean(THETA)).reduce(f64::max);
+    let (points, limit) = limit_of(setting, cells, WRITE_PUBLISHED);
+    let own = cells.iter().filter(|cell| cell.part.name == WRITE_PUBLISHED);
+    let theta = own.filter_map(|cell| cell.mean(THETA)).reduce(f64::max);
     let numbers = theta.map(|theta| Number::plain("theta_max_percent", theta)).into_iter().collect();
     let holds = breaks(&points, &limit).map(|breaks| !breaks);
-    Finding::of("writes-vary-little", WRITE, published, holds, format!("Here: {limit}.")).with(numbers)
+    Finding::of(name, WRITE_PUBLISHED, published, holds, format!("Here: {limit}.{today}")).with(numbers)
 }
 
 fn limit_of(setting: &Setting, cells: &[Cell<'_>], part: &str) -> (Vec<Point>, TrustLimit) {
     limit_over(setting, &cells.iter().filter(|cell| cell.part.name == part).collect::<Vec<_>>())
 }
 
-/// The same of cells that differ in target and load alone.
+/// The same of cells that differ in target and load, or rate, alone.
 pub(super) fn limit_over(setting: &Setting, own: &[&Cell<'_>]) -> (Vec<Point>, TrustLimit) {
-    let mut loads: Vec<&str> = own.iter().map(|cell| cell.level(LOAD)).collect();
+    let load_of = |cell: &Cell<'_>| [LOAD, RATE_LEVEL].map(|factor| cell.level(factor)).concat();
+    let mut loads: Vec<String> = own.iter().map(|cell| load_of(cell)).collect();
     loads.sort_unstable();
     loads.dedup();
-    let point = |load: &str| {
-        let at: Vec<&Cell<'_>> = own.iter().copied().filter(|cell| cell.level(LOAD) == load).collect();
+    let point = |load: String| {
+        let at: Vec<&Cell<'_>> = own.iter().copied().filter(|cell| load_of(cell) == load).collect();
         let rate = at.iter().find_map(|cell| cell.mean(RATE))?;
         seen::point(setting, &seen::valid(on_targets(setting, &at)), rate)
     };

@@ -1,7 +1,9 @@
 //! Every arrival ends in one of four ways, whatever happens, and has a line in the log of requests.
 
 use super::*;
+use evenkeel_study::profile::load_caveats;
 use std::process::Command;
+use std::time::Duration;
 
 pub fn kill(signal: &str, pid: i32) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
@@ -189,6 +191,44 @@ fn what_the_warm_up_left_over_is_work_of_the_intervals_and_of_nothing_else() {
     assert_eq!(lines.len() as u64, result.counts.arrivals, "{:?}", result.counts);
     let in_phase = |line: &&Line| line.outcome == "completed" && line.done < result.measured.0;
     assert_eq!(worked, 24 + lines.iter().filter(in_phase).count() as u64);
+    assert!(codes(&plan, &result).contains(&"warm-up-backlog".to_owned()), "{:?}", result.counts);
+}
+
+fn codes(plan: &LoadPlan, load: &LoadResult) -> Vec<String> {
+    load_caveats(plan, load).into_iter().map(|caveat| caveat.code.to_string()).collect()
+}
+
+#[test]
+fn a_wait_for_a_session_is_the_servers_while_a_lock_holds_all_of_them_up_and_the_pools_while_they_take_turns()
+{
+    let server = Server::shared();
+    server.exec(&["CREATE OR REPLACE TABLE d.shut (c INT)", "INSERT INTO d.shut VALUES (1)"]);
+    let mut plan = plan(server.target(), Script::new(&["SELECT c FROM shut"]), ArrivalPlan::Constant(100.0));
+    plan.sessions = SessionPolicy::Pooled { max: 3 };
+    let mut was_shut = false;
+    let result = load_until(&plan, |progress| {
+        if progress.phase == LoadPhase::Measure && progress.completed > 60 && !was_shut {
+            was_shut = true;
+            let mut holder = Control::connect(&server.sandbox.target()).unwrap();
+            holder.exec("LOCK TABLES d.shut WRITE").unwrap();
+            std::thread::sleep(Duration::from_millis(700));
+        }
+        was_shut && progress.completed > 250
+    });
+    let (share, longest) = result.held_up();
+    assert!(share > 0.7 && longest > Nanos::from_millis(500), "{share} {longest:?}");
+    let told = codes(&plan, &result);
+    let has = |told: &[String], code: &str| told.iter().any(|own| own == code);
+    assert!(has(&told, "server-held-up") && !has(&told, "session-wait"), "{told:?}");
+
+    // Requests that take as long as ever, of which one session can do too few: the queue grows from the warm-up on.
+    (plan.workload, plan.sessions) =
+        (Arc::new(Script::new(&["SELECT SLEEP(0.06)"])), SessionPolicy::Pooled { max: 1 });
+    (plan.arrivals, plan.warm_up) = (ArrivalPlan::Constant(40.0), Nanos::from_millis(600));
+    let result = load(&plan);
+    let told = codes(&plan, &result);
+    assert!(has(&told, "session-wait") && !has(&told, "server-held-up"), "{:?} {told:?}", result.held_up());
+    assert!(!has(&told, "warm-up-backlog"), "no warm-up helps against a queue that grows: {told:?}");
 }
 
 #[test]
