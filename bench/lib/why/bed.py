@@ -21,11 +21,16 @@ class Bed:
         self.binary, self.home, self.quick = binary, home, quick
         self.data = ["--ebs", "1", "--items", "10000" if quick else "40000"]
         self.made, self.count = {}, 0
-        self.write = os.path.join(home, "write.toml")
-        with open(self.write, "w") as file:
-            file.write('name = "write"\n[[statement]]\nname = "stock"\n'
-                       'sql = "UPDATE item SET i_stock = i_stock + 1 WHERE i_id = :item"\n[statement.parameters]\n'
-                       f"item = {{ uniform = {{ min = 1, max = {ROWS} }} }}\n")
+        self.write = self.workload("stock", "UPDATE item SET i_stock = i_stock + 1 WHERE i_id = :a", {"a": ROWS})
+        self.read = self.workload("items", "SELECT * FROM item WHERE i_id IN (:a, :b, :c, :d)", dict.fromkeys("abcd", 10000 if quick else 40000))
+
+    def workload(self, name, sql, parameters):
+        """A file with one statement whose parameters are whole numbers up to these."""
+        path = os.path.join(self.home, f"{name}.toml")
+        drawn = "".join(f"{key} = {{ uniform = {{ min = 1, max = {largest} }} }}\n" for key, largest in parameters.items())
+        with open(path, "w") as file:
+            file.write(f'name = "{name}"\n[[statement]]\nname = "{name}"\nsql = "{sql}"\n[statement.parameters]\n{drawn}')
+        return path
 
     def evenkeel(self, *arguments, environment=None):
         done = subprocess.run([self.binary, "--home", self.home, "--quiet", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
