@@ -3,7 +3,7 @@
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::Stop;
-use evenkeel_sense::pages::{IndexLayout, IndexName, Names, Tablespace, holder, read};
+use evenkeel_sense::pages::{IndexLayout, IndexName, Names, Room, Tablespace, holder, read};
 use evenkeel_site::server::{Control, Local, Target, TargetError};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +29,10 @@ impl Lists {
 
     /// Tables with their files, and whether these are their own.
     fn tables(&self) -> String {
+        // MySQL has tablespaces that several tables share besides the system's.
+        let is_own = if self.prefix == "INNODB_" { "t.SPACE_TYPE = 'Single'" } else { "t.SPACE <> 0" };
         format!(
-            "SELECT t.NAME, t.SPACE <> 0 FROM information_schema.{}TABLES t \
+            "SELECT t.NAME, {is_own} FROM information_schema.{}TABLES t \
              WHERE t.NAME LIKE '%/%' AND t.NAME NOT LIKE 'mysql/%' AND t.NAME NOT LIKE 'sys/%' ORDER BY 1",
             self.prefix
         )
@@ -52,7 +54,7 @@ pub fn data_of(control: &mut Control) -> Result<Option<PathBuf>> {
     Ok(local.map(|local| local.data_dir))
 }
 
-/// Reads the files of a server's tables, each while the server holds it still; a range of keys reads `range` of an index. Writers of a table
+/// Reads the files of a server's tables, or of those of the target's database, each while the server holds it still; a range of keys reads `range` of an index. Writers of a table
 /// wait for as long as its file takes. Where all tables are wanted, one that cannot be read is handed over to `left` with the reason; where
 /// none can be read, that is the error.
 pub fn read_live(
@@ -68,9 +70,11 @@ pub fn read_live(
     let lists = Lists::of(&mut control)?;
     let names = names(&mut control, &lists)?;
     let (mut found, mut unread) = (Vec::new(), Vec::new());
+    let database = target.database.as_deref();
     for row in control.query(&lists.tables())?.rows {
         let [Some(name), Some(own)] = row.as_slice() else { continue };
-        if is_of_full_text(name) || table.is_some_and(|table| !is_named(name, table)) {
+        let is_elsewhere = database.is_some_and(|database| !is_in(name, database));
+        if is_elsewhere || is_of_full_text(name) || table.is_some_and(|table| !is_named(name, table)) {
             continue;
         }
         match read_one(&mut control, data, (name, own == "1"), range, stop) {
@@ -94,8 +98,8 @@ fn read_one(
     stop: &Stop,
 ) -> Result<(PathBuf, Tablespace)> {
     if !is_own {
-        return Err(anyhow!("table {name} lies in the shared tablespace, which a running server writes to"))
-            .hint("stop the server first: evenkeel sandbox down NAME");
+        return Err(anyhow!("table {name} lies in a shared tablespace, which a running server writes to"))
+            .hint("stop the server first (a sandbox by evenkeel sandbox down NAME), and name the tablespace's file");
     }
     let path = data.join(format!("{name}.ibd"));
     control.exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted(name)?)).map_err(|error| busy(error, name))?;
@@ -170,6 +174,13 @@ impl FoundFile {
         found
     }
 
+    /// The room of its table, where it holds that of one alone; partitions have a file each.
+    pub fn room(&self) -> Option<Room> {
+        let first = self.names.first()?;
+        let is_one = self.space.format.space != 0 && self.names.iter().all(|name| name.table == first.table);
+        is_one.then(|| Room::of(&self.space))
+    }
+
     pub fn name_of(&self, id: u64) -> Option<&IndexName> {
         self.space.indexes.iter().position(|index| index.id == id).and_then(|at| self.names.get(at))
     }
@@ -196,6 +207,12 @@ pub fn label(path: &Path) -> String {
     let is_table = path.extension().is_some_and(|end| end == "ibd");
     let database = path.parent().and_then(Path::file_name).filter(|_| is_table);
     database.map_or_else(|| stem.clone().into_owned(), |name| format!("{}/{stem}", name.to_string_lossy()))
+}
+
+/// Whether a table of the dictionary is in this database.
+fn is_in(found: &str, database: &str) -> bool {
+    let name = found.split_once('/').map_or("", |(name, _)| name);
+    name == database || decoded(name).as_deref() == Some(database)
 }
 
 /// Whether a table of the dictionary (`shop/item`, a partition `shop/item#P#p0`) is meant by `item`, `shop.item` or `shop/item`.
@@ -243,6 +260,7 @@ mod tests {
             (decoded("we@0060ird@003b@0020db").as_deref(), decoded("db@0p")),
             (Some("we`ird; db"), None)
         );
+        assert!(is_in("my@002dshop/item", "my-shop") && !is_in("shops/item", "shop"));
         assert!(is_of_full_text("shop/FTS_0000000000000015_CONFIG") && !is_of_full_text("shop/fts_queue"));
         assert!(!is_of_full_text("shop/fts_of_all_the_orders_of_today") && !is_of_full_text("FTS_"));
         assert_eq!(label(Path::new("/data/shop/item.ibd")), "shop/item");

@@ -26,7 +26,8 @@ pub fn read(path: &Path, range: f64, stop: &Stop) -> Result<Tablespace, PagesErr
     }
     let no_room = || PagesError::Memory { path: path.into(), pages };
     let mut gathered = Gathered::new(format, pages).ok_or_else(no_room)?;
-    let mut reading = Reading { source: &source, format, extents: Extents::default(), stop, path };
+    let mut reading =
+        Reading { source: &source, format, extents: Extents::default(), used_until: 0, stop, path };
     reading.all(pages, &mut gathered)?;
     if source.state()? != before {
         return Err(PagesError::Changed { path: path.into() });
@@ -38,6 +39,8 @@ struct Reading<'a> {
     source: &'a Source<'a>,
     format: Format,
     extents: Extents,
+    /// The first page that was never used, like all after it.
+    used_until: u64,
     stop: &'a Stop,
     path: &'a Path,
 }
@@ -71,6 +74,10 @@ impl Reading<'_> {
         if describes {
             self.extents.take(bytes);
         }
+        if number == 0 {
+            self.used_until = u32_at(bytes, USED_UNTIL).into();
+        }
+        gathered.free += u64::from(free || number >= self.used_until);
         gathered.add(number, Page { bytes }, free).map_err(|odd| match odd {
             Odd::Header => self.source.senseless(number),
             Odd::TooManyLevels => PagesError::TooManyLevels { path: self.path.into(), most: LEVELS_MAX },
@@ -78,6 +85,8 @@ impl Reading<'_> {
     }
 }
 
+/// On the first page: the page up to which pages were ever used.
+const USED_UNTIL: usize = 38 + 12;
 /// Where descriptors begin on their page.
 const DESCRIPTORS: usize = 150;
 const BITS: usize = 24;
@@ -127,6 +136,8 @@ pub(super) struct Gathered {
     pages: u64,
     kinds: BTreeMap<PageKind, u64>,
     copies: u64,
+    free: u64,
+    outside: u64,
     levels: Levels,
     links: Links,
 }
@@ -141,6 +152,8 @@ impl Gathered {
             pages,
             kinds: BTreeMap::new(),
             copies: 0,
+            free: 0,
+            outside: 0,
             levels: Levels::default(),
             links: Links::with_room(room)?,
         })
@@ -148,7 +161,9 @@ impl Gathered {
 
     /// Takes the next page of the file.
     pub fn add(&mut self, number: u64, page: Page<'_>, free: bool) -> Result<(), Odd> {
-        *self.kinds.entry(page.kind()).or_default() += 1;
+        let kind = page.kind(self.format);
+        *self.kinds.entry(kind).or_default() += 1;
+        self.outside += u64::from(!free && kind.is_outside());
         match self.level(number, page, free)? {
             NO_LEVEL => self.links.push(NO_LEVEL, (NOBODY, NOBODY)),
             level => self.links.push(level, (page.previous(), page.next())),
@@ -157,7 +172,7 @@ impl Gathered {
     }
 
     fn level(&mut self, number: u64, page: Page<'_>, free: bool) -> Result<u16, Odd> {
-        if page.kind() != PageKind::Index {
+        if page.kind(self.format) != PageKind::Index {
             return Ok(NO_LEVEL);
         }
         if is_copy(number, page, self.format) {
@@ -195,8 +210,8 @@ impl Gathered {
             }
         }
         let indexes = indexes(self.levels.all(), &ranges);
-        let Self { format, pages, kinds, copies, .. } = self;
-        Tablespace { format, pages, kinds, copies, indexes, broken }
+        let Self { format, pages, kinds, copies, free, outside, .. } = self;
+        Tablespace { format, pages, kinds, copies, free, outside, indexes, broken }
     }
 }
 
@@ -229,6 +244,7 @@ fn add_leaves(index: &mut IndexLayout, leaves: &Level) {
     let of = |number: f64, all: u64| (all > 0).then(|| number / all as f64);
     index.leaves = leaves.pages;
     index.records = leaves.records;
+    index.deleted = leaves.deleted;
     index.used_bytes = leaves.used;
     index.fill = of(leaves.fill, leaves.pages).unwrap_or(0.0);
     index.fills = leaves.fills;
@@ -242,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_page_is_free_by_its_bit_or_with_its_whole_extent() {
-        let format = Format { page_bytes: 16 << 10, full_crc32: true, space: 1, pages: 1 };
+        let format = Format { page_bytes: 16 << 10, ..Format::default() };
         let mut page = vec![0; 16 << 10];
         page[DESCRIPTORS + BITS] = 0b0100;
         page[DESCRIPTORS + 40 + 23] = 1;
