@@ -3,7 +3,7 @@
 use super::Session;
 use crate::failure::{FINDING, WithHint, line};
 use crate::out;
-use crate::pages::{FoundFile, data_of, json, named, of_directory, of_file, read_live, table};
+use crate::pages::{FoundFile, data_of, json, of_directory, of_file, read_live, table};
 use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_sense::pages::read;
@@ -136,7 +136,7 @@ fn stopped(
     let mut found = Vec::new();
     for file in &files.paths {
         match read(file, range, &session.stop) {
-            Ok(space) => found.push(named(file, space, &files.names)),
+            Ok(space) => found.push(FoundFile::named(file, space, &files.names)),
             Err(error) if table.is_some() || files.paths.len() == 1 || session.stop.is_set() => {
                 return Err(error.into());
             }

@@ -38,14 +38,6 @@ fn names_of(shared: &Path) -> Names {
     Names::read(shared).unwrap_or_default()
 }
 
-/// A file with its indexes by name: of the server's dictionary, or since MySQL 8 of its own.
-pub fn named(path: &Path, space: Tablespace, names: &Names) -> FoundFile {
-    match Names::of_tablespace(path) {
-        Ok(own) if space.format.has_sdi => FoundFile::new(path, space, &own),
-        _ => FoundFile::new(path, space, names),
-    }
-}
-
 pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
     let shared = directory.join(SHARED);
     if !shared.is_file() {

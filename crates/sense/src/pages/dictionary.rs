@@ -25,7 +25,7 @@ const OWN: [(u64, &str, &str); 5] = [
     (5, "SYS_TABLES", "ID_IND"),
 ];
 /// Numbers from here on are those of change buffers.
-const CHANGE_BUFFER: u64 = 0xFFFF_FFFF_0000_0000;
+pub(super) const CHANGE_BUFFER: u64 = 0xFFFF_FFFF_0000_0000;
 
 /// An index by its names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! A tablespace from its beginning to its end.
 
+use super::dictionary::CHANGE_BUFFER;
 use super::format::{Format, u8_at, u32_at};
 use super::source::{PagesError, Source};
 use super::tally::{Broken, IndexLayout, LEVELS_MAX, Level, Levels, RangeCost, Tablespace};
@@ -199,6 +200,10 @@ impl Gathered {
         let mut ranges = BTreeMap::new();
         let mut counts = vec![0; self.pages.div_ceil(self.format.extent_pages()) as usize];
         for (number, level) in (0..).zip(self.levels.all()) {
+            // Free pages of the change buffer keep what stood on them: its chains tell nothing.
+            if level.index >= CHANGE_BUFFER {
+                continue;
+            }
             match walk::walk(&mut self.links, number, level) {
                 Err(fault) => broken.push(Broken { index: level.index, level: level.level, fault }),
                 Ok(()) if level.level == 0 => {

@@ -97,10 +97,12 @@ fn named(objects: &[(u32, Value)]) -> Vec<(u64, IndexName)> {
     for (_, value) in objects.iter().filter(|(kind, _)| *kind != OF_TABLESPACE) {
         let table = &value["dd_object"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let name = file.map_or_else(
+        // The dictionary writes some letters by their number after this one.
+        let plain = |name: String| name.replace('@', "@0040");
+        let name = plain(file.map_or_else(
             || format!("{}/{}", text(&table["schema_ref"]), text(&table["name"])),
             str::to_owned,
-        );
+        ));
         let indexes = array(&table["indexes"]);
         let own = indexes.iter().map(|index| (index, index));
         let of_parts =
