@@ -25,7 +25,7 @@ from the server, the dictionary in ibdata1, or since MySQL 8 the file itself; ot
   extents    extents of 1 MiB that a range of keys (--range) touches on average, and the least
              possible number
 
-Below the columns: values kept outside their rows, and the room that a rebuild would give back (8 MiB and 20 % of the file at \
+Below the columns: values kept outside their rows, and the room that a rebuild would give back (8 MiB and 30 % of the file at \
 least). Rows that are deleted but not cleared away yet count as deleted.
 
 Memory: 11 bytes for each page, 740 MB for a file of 1 TB. Compressed, encrypted and damaged files are refused.

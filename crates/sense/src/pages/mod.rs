@@ -169,6 +169,7 @@ mod tests {
         let mut first = page(0, 8, (0, 0));
         put(&mut first, 38, &9_u32.to_be_bytes());
         put(&mut first, 46, &512_u32.to_be_bytes());
+        put(&mut first, 50, &450_u32.to_be_bytes());
         put(&mut first, 54, &0x13_u32.to_be_bytes());
         pages[0] = first;
         pages[3] = index_page(3, 1, (NOBODY, NOBODY), 2_000);
@@ -252,6 +253,32 @@ mod tests {
         change(&mut bytes, 0, |page| page[150 + 88 + 24 + 144 * 2 / 8] = 1 << (144 * 2 % 8));
         let found = read_bytes(&bytes).unwrap();
         assert_eq!((found.indexes[0].pages, found.indexes[0].freed), (201, 1));
+    }
+
+    #[test]
+    fn values_outside_their_rows_free_pages_and_rows_that_were_deleted_are_counted() {
+        let mut bytes = file(&sorted());
+        for number in [401, 402] {
+            bytes[number * SIZE..][..SIZE].copy_from_slice(&page(number as u32, 10, (0, 0)));
+            change(&mut bytes, number as u32, |_| {});
+        }
+        // Page 402 is free, and so is all from page 450 on.
+        change(&mut bytes, 0, |page| page[150 + 88 + 24 + 146 * 2 / 8] = 1 << (146 * 2 % 8));
+        // Ten rows, each 20 bytes behind the one before, of which four were deleted.
+        change(&mut bytes, 150, |page| {
+            let places: Vec<usize> = [99].into_iter().chain((200..400).step_by(20)).chain([112]).collect();
+            for pair in places.windows(2) {
+                put(page, pair[0] - 2, &(pair[1] as u16).wrapping_sub(pair[0] as u16).to_be_bytes());
+            }
+            places[1..5].iter().for_each(|at| page[at - 5] = 0x20);
+        });
+        let found = read_bytes(&bytes).unwrap();
+        let index = &found.indexes[0];
+        assert_eq!((found.outside, found.free), (1, 63));
+        assert_eq!(
+            (index.deleted, index.records, index.used_bytes),
+            (4, 1_996, 200 * 1_982 - 4 * 1_982 / 10 - 1)
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ const SPARE: f64 = 0.1;
 /// Pages of a file that no index has: of the header, the change buffer, the segments, the dictionary.
 const OWN_PAGES: u64 = 4;
 /// From this share of a file on, and from these bytes on, what a rebuild gives back is worth it.
-const WORTH_SHARE: f64 = 0.2;
+const WORTH_SHARE: f64 = 0.3;
 const WORTH_BYTES: u64 = 8 << 20;
 
 impl IndexLayout {

@@ -11,7 +11,7 @@ use std::io::Read;
 
 /// On the first page, behind the descriptors of extents: what an encrypted tablespace has there.
 const ENCRYPTION_BYTES: usize = 115;
-/// Pages that are read at most, and bytes of one table's JSON at most, packed and not.
+/// Pages that are read at most, bytes of one table's packed JSON, and bytes of the JSON of all tables.
 const PAGES_MAX: usize = 10_000;
 const PACKED_MAX: usize = 16 << 20;
 const JSON_MAX: u64 = 64 << 20;
@@ -31,7 +31,7 @@ pub(super) fn names(book: &mut Book<'_>) -> Result<Vec<(u64, IndexName)>, PagesE
     if !book.format.has_sdi {
         return Ok(Vec::new());
     }
-    let mut objects = Vec::new();
+    let (mut objects, mut left) = (Vec::new(), JSON_MAX);
     let mut page = root(book)?;
     for _ in 0..PAGES_MAX {
         if page == NOBODY {
@@ -46,7 +46,7 @@ pub(super) fn names(book: &mut Book<'_>) -> Result<Vec<(u64, IndexName)>, PagesE
             continue;
         }
         for (at, _) in here.rows().filter(|(_, is_deleted)| !is_deleted) {
-            objects.extend(object(book, &bytes, at)?);
+            objects.extend(object(book, &bytes, at, &mut left)?);
         }
         page = here.next();
     }
@@ -62,7 +62,12 @@ fn root(book: &mut Book<'_>) -> Result<u32, PagesError> {
 }
 
 /// What a row says, with its type; `None` where it cannot be understood.
-fn object(book: &mut Book<'_>, page: &[u8], at: usize) -> Result<Option<(u32, Value)>, PagesError> {
+fn object(
+    book: &mut Book<'_>,
+    page: &[u8],
+    at: usize,
+    left: &mut u64,
+) -> Result<Option<(u32, Value)>, PagesError> {
     let kind = u32_at(page, at);
     let length = u32_at(page, at + PACKED_BYTES) as usize;
     let is_long = at >= 7 && u8_at(page, at - 6) & 0x80 != 0;
@@ -75,7 +80,10 @@ fn object(book: &mut Book<'_>, page: &[u8], at: usize) -> Result<Option<(u32, Va
     let own = if is_elsewhere { local.saturating_sub(POINTER_BYTES) } else { local };
     let mut packed = page.get(at + DATA..at + DATA + own).unwrap_or_default().to_vec();
     let mut next = if is_elsewhere { u32_at(page, at + DATA + own + 4) } else { NOBODY };
-    while next != NOBODY && next != 0 && packed.len() < length.min(PACKED_MAX) {
+    for _ in 0..PAGES_MAX {
+        if next == NOBODY || packed.len() >= length.min(PACKED_MAX) {
+            break;
+        }
         book.load(next)?;
         let bytes = u32_at(&book.bytes, PART) as usize;
         let part = book.bytes.get(PART + 8..PART + 8 + bytes).filter(|part| !part.is_empty());
@@ -84,7 +92,8 @@ fn object(book: &mut Book<'_>, page: &[u8], at: usize) -> Result<Option<(u32, Va
         next = u32_at(&book.bytes, PART + 4);
     }
     let mut json = Vec::new();
-    let is_read = ZlibDecoder::new(&packed[..]).take(JSON_MAX).read_to_end(&mut json).is_ok();
+    let is_read = ZlibDecoder::new(&packed[..]).take(*left).read_to_end(&mut json).is_ok();
+    *left = left.saturating_sub(json.len() as u64);
     Ok(serde_json::from_slice(&json).ok().filter(|_| is_read).map(|value| (kind, value)))
 }
 
@@ -132,4 +141,62 @@ fn array(value: &Value) -> &[Value] {
 fn id(index: &Value) -> Option<u64> {
     let fields = index["se_private_data"].as_str()?;
     fields.split(';').find_map(|field| field.strip_prefix("id=")?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::format::Format;
+    use crate::pages::source::Source;
+    use serde_json::json;
+    use std::io::Write;
+
+    #[test]
+    fn indexes_of_a_table_and_of_its_partitions_are_named() {
+        let index =
+            |id: u64| json!({"name": "by_v", "index_opx": 0, "se_private_data": format!("id={id};root=4;")});
+        let part = json!({"indexes": [index(8)], "subpartitions": [{"indexes": [index(9)]}]});
+        let table = json!({"dd_object": {
+            "name": "b@c", "schema_ref": "shop", "indexes": [{"name": "by_v", "se_private_data": ""}], "partitions": [part]
+        }});
+        let found = named(&[(1, table.clone())]);
+        let name = |table: &str| IndexName { table: table.to_owned(), index: "by_v".to_owned() };
+        assert_eq!(found, [(8, name("shop/b@0040c")), (9, name("shop/b@0040c"))]);
+        let file = json!({"dd_object": {"name": "shop/b#p#p0"}});
+        assert_eq!(named(&[(1, table), (2, file)])[0], (8, name("shop/b#p#p0")));
+        assert_eq!(named(&[(1, json!({"dd_object": {"indexes": 7}})), (1, json!(null))]), []);
+    }
+
+    #[test]
+    fn a_value_that_lies_on_pages_of_its_own_is_put_together_and_a_circle_of_them_ends() {
+        const SIZE: usize = 16 << 10;
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("t.ibd");
+        let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(br#"{"dd_object": {}}"#).unwrap();
+        let packed = packer.finish().unwrap();
+        let (head, tail) = packed.split_at(9);
+        for next in [NOBODY, 1] {
+            let mut file = vec![0; 2 * SIZE];
+            let page = &mut file[SIZE..];
+            page[..4].copy_from_slice(&0xDEAD_BEEF_u32.to_be_bytes());
+            page[7] = 1;
+            page[38..42].copy_from_slice(&(tail.len() as u32).to_be_bytes());
+            page[42..46].copy_from_slice(&next.to_be_bytes());
+            page[46..46 + tail.len()].copy_from_slice(tail);
+            std::fs::write(&path, &file).unwrap();
+            let mut row = vec![0; 200];
+            row[93..95].copy_from_slice(&[(head.len() + POINTER_BYTES) as u8, 0xC0]);
+            row[103] = 1;
+            // A row that says it is longer than its pages are: those of a circle never end by themselves.
+            let length = if next == 1 { PACKED_MAX } else { packed.len() };
+            row[100 + PACKED_BYTES..][..4].copy_from_slice(&(length as u32).to_be_bytes());
+            row[100 + DATA..][..head.len()].copy_from_slice(head);
+            row[100 + DATA + head.len() + 7] = 1;
+            let format = Format { page_bytes: SIZE, has_sdi: true, ..Format::default() };
+            let mut book = Book { source: Source::open(&path).unwrap(), format, bytes: vec![0; SIZE] };
+            let found = object(&mut book, &row, 100, &mut JSON_MAX.clone()).unwrap();
+            assert!(found.is_some_and(|(kind, value)| kind == 1 && value["dd_object"].is_object()), "{next}");
+        }
+    }
 }

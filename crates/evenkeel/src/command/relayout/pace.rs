@@ -7,6 +7,8 @@ use evenkeel_site::relayout::Progress;
 /// Below this share, and this time, a part says little of the whole.
 const SHARE_LEAST: f64 = 0.05;
 const SECONDS_LEAST: f64 = 0.5;
+/// A smaller table takes what any takes, and tells no pace.
+const BYTES_LEAST: u64 = 16 << 20;
 
 /// Bytes of new files, and the time that they took.
 #[derive(Debug)]
@@ -24,11 +26,13 @@ impl Pace {
 
     pub fn add(&mut self, bytes: u64, took_s: f64) {
         self.left_bytes = self.left_bytes.saturating_sub(bytes);
-        self.done_bytes += bytes;
-        self.took_s += took_s;
+        if bytes >= BYTES_LEAST {
+            self.done_bytes += bytes;
+            self.took_s += took_s;
+        }
     }
 
-    /// What so many bytes take; `None` before the first table is done.
+    /// What so many bytes take; `None` before the first table of some size is done.
     pub fn seconds_of(&self, bytes: u64) -> Option<f64> {
         (self.done_bytes > 0).then(|| bytes as f64 * self.took_s / self.done_bytes as f64)
     }
@@ -69,19 +73,23 @@ mod tests {
 
     #[test]
     fn the_part_of_a_table_tells_the_time_of_it_and_of_those_behind_it() {
-        let mut pace = Pace::new(400);
+        const MIB: u64 = 1 << 20;
+        let mut pace = Pace::new(400 * MIB);
         let at = |share, elapsed_s| Progress { elapsed_s, built_bytes: None, share };
-        let left = |pace: &Pace, progress| match pace.event("a", 100, progress) {
+        let left = |pace: &Pace, progress| match pace.event("a", 100 * MIB, progress) {
             (ProgressEvent::Rebuilding { left_s, .. }, own) => (own, left_s),
             _ => (None, None),
         };
         assert_eq!(left(&pace, at(None, 9.0)), (None, None));
         assert_eq!(left(&pace, at(Some(0.01), 9.0)), (None, None));
         assert_eq!(left(&pace, at(Some(0.25), 1.0)), (Some(3.0), Some(15.0)));
-        pace.add(100, 4.0);
-        assert_eq!((pace.seconds_of(300), left(&pace, at(None, 1.0))), (Some(12.0), (Some(3.0), Some(11.0))));
+        pace.add(MIB, 9.0);
+        assert_eq!(pace.seconds_of(MIB), None);
+        pace.add(99 * MIB, 99.0 / 25.0);
+        assert_eq!(left(&pace, at(None, 1.0)), (Some(3.0), Some(11.0)));
         assert!(
-            pace.told("b", 100).is_some_and(|text| text.contains("about 4 s; all that is left: about 12 s"))
+            pace.told("b", 100 * MIB)
+                .is_some_and(|text| text.contains("about 4 s; all that is left: about 12 s"))
         );
     }
 }
