@@ -71,7 +71,9 @@ impl Watch<'_> {
         let own = looker.and_then(|looker| own_share(looker, id));
         let by_bytes = built_bytes.filter(|_| self.expected_bytes > 0);
         let by_bytes = by_bytes.map(|bytes| (bytes as f64 / self.expected_bytes as f64).min(0.99));
-        Progress { elapsed_s, built_bytes, share: own.or(by_bytes) }
+        // MySQL counts pages of rows alone: long values are in the bytes.
+        let share = own.into_iter().chain(by_bytes).reduce(f64::max);
+        Progress { elapsed_s, built_bytes, share }
     }
 
     /// The file that is built, as MariaDB lists it; MySQL does not list it before it is done.
