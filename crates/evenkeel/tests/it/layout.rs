@@ -197,7 +197,6 @@ fn a_server_is_named_by_its_url_and_one_of_another_machine_is_refused() {
     assert_eq!(tables(&format!("mysql://app@127.0.0.1:{port}/tpcw")), ["tpcw/t"]);
     assert_eq!(tables(&format!("mysql://app@127.0.0.1:{port}")), ["other/t", "tpcw/t"]);
     // Where its process is not here, so are its files.
-    home.control(None).exec("SET GLOBAL pid_file = ''").expect_err("it is fixed");
     let data = home.path().join("sandboxes/a");
     let pid_files: Vec<_> =
         std::fs::read_dir(&data).expect("a folder").flatten().map(|file| file.path()).collect();
@@ -221,7 +220,6 @@ fn a_stopped_mysql_names_its_indexes_and_knows_the_types_of_its_pages() {
                CREATE TABLE packed (id INT PRIMARY KEY, v VARCHAR(300)) COMPRESSION = 'zlib'; \
                INSERT INTO packed VALUES (1, REPEAT('x', 300))";
     done(home.path(), &["sandbox", "shell", "a", "--", "-e", sql]);
-    // A packed page is written once it is cleared out of memory.
     let running = evenkeel(home.path(), &["layout", "sandbox:a", "--json", "--table", "parted"]);
     let running: Vec<Value> = serde_json::from_str(&ended(&running, 0).0).expect("JSON");
     done(home.path(), &["sandbox", "down", "a"]);
