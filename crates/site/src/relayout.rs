@@ -1,21 +1,32 @@
 //! A table is built anew in place by the server, so that its rows and indexes lie in the order of their keys.
 
+mod progress;
+
 use crate::server::{Control, Rows, Target, TargetError, literal, quoted};
 use evenkeel_os::Stop;
+use progress::Watch;
+pub use progress::{Progress, Told, lag_s};
 use serde::Serialize;
+use std::path::Path;
 
 pub struct Relayout<'a> {
     pub target: &'a Target,
     /// Seconds that somebody else's transaction on a table is waited for: whoever comes meanwhile waits behind that.
     pub lock_wait_s: u32,
+    /// The server's folder of data, where it is on this machine.
+    pub data: Option<&'a Path>,
     /// Ends it early: the table is as it was then.
     pub stop: &'a Stop,
 }
 
 impl Relayout<'_> {
-    /// Builds a table anew.
+    /// Builds a table anew, whose file will have so many bytes, about.
     /// Errors: why it is refused, or what the server said. The table is as it was.
-    pub fn run(&self, facts: &Facts, tell: &mut dyn FnMut(&str)) -> Result<Done, RelayoutError> {
+    pub fn run(
+        &self,
+        (facts, expected_bytes): (&Facts, u64),
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Done, RelayoutError> {
         if let Some(error) = facts.refusal() {
             return Err(error);
         }
@@ -24,7 +35,9 @@ impl Relayout<'_> {
         }
         let mut control = Control::connect_until(self.target, self.stop)?;
         prepare(&mut control, self.lock_wait_s)?;
-        let done = run(&mut control, (&facts.table, self.lock_wait_s), tell)?;
+        let folder = self.target.database.as_deref().and_then(|name| Some(self.data?.join(name)));
+        let watch = Watch { target: self.target, folder, expected_bytes, stop: self.stop };
+        let done = run(&mut control, &watch, (&facts.table, self.lock_wait_s), tell)?;
         // The statistics are of the old pages, and so would be the plans; a server that makes none now will later.
         let _ = control.query(&format!("ANALYZE TABLE {}", quoted(&facts.table)));
         Ok(done)
@@ -69,8 +82,9 @@ fn has_stored(control: &mut Control, table: &str) -> Result<bool, RelayoutError>
 /// Has the server do it, in the first manner that it takes.
 fn run(
     control: &mut Control,
+    watch: &Watch<'_>,
     (table, lock_wait_s): (&str, u32),
-    tell: &mut dyn FnMut(&str),
+    tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<Done, RelayoutError> {
     let mut refused = RelayoutError::NoTable(table.to_owned());
     let computes = has_stored(control, table)?;
@@ -84,9 +98,9 @@ fn run(
                 hint: "drop what prevents the rebuild, such as a FULLTEXT index, and add it again afterwards",
             });
         }
-        tell(&format!("rebuilding {table} (ALGORITHM={algorithm}, LOCK={lock})"));
+        tell(Told::Step(&format!("rebuilding {table} (ALGORITHM={algorithm}, LOCK={lock})")));
         let sql = format!("ALTER TABLE {} FORCE, ALGORITHM={algorithm}, LOCK={lock}", quoted(table));
-        match control.exec(&sql) {
+        match watch.exec(control, &sql, tell) {
             Ok(_) => return Ok(Done { waits }),
             Err(error) => {
                 let is_other_manner = error.code().is_some_and(|code| NOT_SUPPORTED.contains(&code));
@@ -271,6 +285,8 @@ pub enum RelayoutError {
     NoName,
     #[error("there is no table {0} in the database, or none that this account may read")]
     NoTable(String),
+    #[error("{0} is no replica")]
+    NoReplica(String),
     #[error("table {table} {what}")]
     Refused { table: String, what: String, hint: &'static str },
     #[error("another client held table {table} for longer than {seconds} s; nothing was changed")]
@@ -283,6 +299,7 @@ impl RelayoutError {
             Self::Server(error) => error.hint(),
             Self::NoDatabase => Some("write it as mysql://user@host:port/DATABASE"),
             Self::NoName => Some("write them as --tables item,author"),
+            Self::NoReplica(_) => Some("--replica names a server that replicates from this one"),
             Self::NoTable(_) => Some("SHOW TABLES lists them"),
             Self::Refused { hint, .. } => Some(hint),
             Self::Held { .. } => Some(

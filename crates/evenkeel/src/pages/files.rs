@@ -5,7 +5,7 @@ use crate::failure::WithHint;
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines, paint};
 use anyhow::{Result, anyhow};
-use evenkeel_sense::pages::{Names, holder};
+use evenkeel_sense::pages::{Names, Tablespace, holder};
 use serde_json::{Map, Value, json as value};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,15 @@ pub fn of_file(path: &Path) -> Result<Files> {
     let shared = shared_of(path);
     refuse_held(shared.as_deref().unwrap_or(path), path)?;
     refuse_held(path, path)?;
-    // A dictionary that cannot be read costs names, no figures.
-    let names = shared.and_then(|shared| Names::read(&shared).ok()).unwrap_or_default();
-    Ok(Files { paths: vec![path.to_owned()], names })
+    Ok(Files {
+        paths: vec![path.to_owned()],
+        names: shared.map(|shared| names_of(&shared)).unwrap_or_default(),
+    })
+}
+
+/// A dictionary that cannot be read costs names, no figures.
+fn names_of(shared: &Path) -> Names {
+    Names::read(shared).unwrap_or_default()
 }
 
 pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
@@ -53,7 +59,7 @@ pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
         // A table without a file of its own is in the shared one.
         paths = if own.is_empty() { vec![shared.clone()] } else { own };
     }
-    Ok(Files { paths, names: Names::read(&shared).unwrap_or_default() })
+    Ok(Files { paths, names: names_of(&shared) })
 }
 
 /// The shared tablespace of the server to which this file belongs.
@@ -69,9 +75,8 @@ fn shared_of(path: &Path) -> Option<PathBuf> {
 fn refuse_held(shared: &Path, path: &Path) -> Result<()> {
     match holder(shared) {
         None => Ok(()),
-        Some(pid) => Err(anyhow!("a server (process {pid}) has {} open", path.display())).hint(
-            "stop it; a sandbox that runs is read as sandbox:NAME; `evenkeel relayout URL --dry-run` shows how the tables of a running server lie",
-        ),
+        Some(pid) => Err(anyhow!("a server (process {pid}) has {} open", path.display()))
+            .hint("stop it, or name the server: mysql://user@host/database, or sandbox:NAME"),
     }
 }
 
@@ -85,11 +90,11 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-pub fn json(files: &[FoundFile], table: Option<&str>) -> Value {
-    Value::Array(files.iter().map(|file| one(file, table)).collect())
+pub fn json(files: &[FoundFile], table: Option<&str>, range: f64) -> Value {
+    Value::Array(files.iter().map(|file| one(file, table, range)).collect())
 }
 
-fn one(file: &FoundFile, table: Option<&str>) -> Value {
+fn one(file: &FoundFile, table: Option<&str>, range: f64) -> Value {
     let space = &file.space;
     let kinds: Map<String, Value> =
         space.kinds.iter().map(|(kind, count)| (kind.name().to_owned(), (*count).into())).collect();
@@ -110,6 +115,11 @@ fn one(file: &FoundFile, table: Option<&str>) -> Value {
         "pages": space.pages,
         "page_types": kinds,
         "index_pages_in_double_write_buffer": space.copies,
+        "free_pages": space.free,
+        "outside_pages": space.outside,
+        "range_outside_pages": of_range(space, range),
+        "room": file.room(),
+        "gives_back_bytes": file.room().and_then(|room| room.gives_back()),
         "indexes": file.indexes(table, true).iter().map(index).collect::<Vec<_>>(),
         "broken": broken,
     })
@@ -126,6 +136,7 @@ fn index(found: &FoundIndex<'_>) -> Value {
         "levels": layout.levels,
         "leaves": layout.leaves,
         "records": layout.records,
+        "deleted_records": layout.deleted,
         "used_bytes": layout.used_bytes,
         "fill": layout.fill,
         "leaves_by_tenth_of_fill": layout.fills,
@@ -151,6 +162,9 @@ pub fn table(files: &[FoundFile], wanted: Option<&str>, all: bool, range: f64, l
     }
     for file in files.iter().filter(|file| rows.is_empty() || !file.indexes(wanted, all).is_empty()) {
         text.push_str(&summary(file));
+    }
+    for file in files.iter().filter(|file| !file.indexes(wanted, all).is_empty()) {
+        text.push_str(&advice(file, range));
     }
     for file in files {
         text.push_str(&broken(file, look));
@@ -202,6 +216,35 @@ fn summary(file: &FoundFile) -> String {
     let path = file.path.display();
     let size = space.format.page_bytes >> 10;
     format!("{path}: {}, {} pages of {size} KiB: {}\n", format::bytes(bytes), space.pages, counts.join(", "))
+}
+
+/// Pages of values outside their rows that a range of keys reads besides those of its index, in the mean.
+fn of_range(space: &Tablespace, range: f64) -> u64 {
+    (space.outside as f64 * range).ceil() as u64
+}
+
+/// What the columns do not show: values outside their rows, and room that a rebuild would give back.
+fn advice(file: &FoundFile, range: f64) -> String {
+    let (Some(room), Some(name)) = (file.room(), file.names.first()) else { return String::new() };
+    let table = name.table.replacen('/', ".", 1);
+    let mut text = String::new();
+    if room.outside_bytes > 0 {
+        text.push_str(&format!(
+            "{table}: {} of long values outside the rows; {} of the rows with these values read {} more\n",
+            format::bytes(room.outside_bytes),
+            format::percent(range * 100.0),
+            format::counted(of_range(&file.space, range) as usize, "page"),
+        ));
+    }
+    if let Some(bytes) = room.gives_back() {
+        text.push_str(&format!(
+            "{table}: a rebuild (evenkeel relayout) gives back about {} of {}; {} of pages are free now\n",
+            format::bytes(bytes),
+            format::bytes(room.file_bytes),
+            format::bytes(room.free_bytes),
+        ));
+    }
+    text
 }
 
 fn broken(file: &FoundFile, look: Look) -> String {

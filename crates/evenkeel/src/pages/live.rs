@@ -3,7 +3,7 @@
 use crate::failure::WithHint;
 use anyhow::{Result, anyhow};
 use evenkeel_os::Stop;
-use evenkeel_sense::pages::{IndexLayout, IndexName, Names, Tablespace, holder, read};
+use evenkeel_sense::pages::{IndexLayout, IndexName, Names, Room, Tablespace, holder, read};
 use evenkeel_site::server::{Control, Local, Target, TargetError};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +29,10 @@ impl Lists {
 
     /// Tables with their files, and whether these are their own.
     fn tables(&self) -> String {
+        // MySQL has tablespaces that several tables share besides the system's.
+        let is_own = if self.prefix == "INNODB_" { "t.SPACE_TYPE = 'Single'" } else { "t.SPACE <> 0" };
         format!(
-            "SELECT t.NAME, t.SPACE <> 0 FROM information_schema.{}TABLES t \
+            "SELECT t.NAME, {is_own} FROM information_schema.{}TABLES t \
              WHERE t.NAME LIKE '%/%' AND t.NAME NOT LIKE 'mysql/%' AND t.NAME NOT LIKE 'sys/%' ORDER BY 1",
             self.prefix
         )
@@ -52,7 +54,7 @@ pub fn data_of(control: &mut Control) -> Result<Option<PathBuf>> {
     Ok(local.map(|local| local.data_dir))
 }
 
-/// Reads the files of a server's tables, each while the server holds it still; a range of keys reads `range` of an index. Writers of a table
+/// Reads the files of a server's tables, or of those of the target's database, each while the server holds it still; a range of keys reads `range` of an index. Writers of a table
 /// wait for as long as its file takes. Where all tables are wanted, one that cannot be read is handed over to `left` with the reason; where
 /// none can be read, that is the error.
 pub fn read_live(
@@ -68,13 +70,15 @@ pub fn read_live(
     let lists = Lists::of(&mut control)?;
     let names = names(&mut control, &lists)?;
     let (mut found, mut unread) = (Vec::new(), Vec::new());
+    let database = target.database.as_deref();
     for row in control.query(&lists.tables())?.rows {
         let [Some(name), Some(own)] = row.as_slice() else { continue };
-        if is_of_full_text(name) || table.is_some_and(|table| !is_named(name, table)) {
+        let is_elsewhere = database.is_some_and(|database| !is_in(name, database));
+        if is_elsewhere || is_of_full_text(name) || table.is_some_and(|table| !is_named(name, table)) {
             continue;
         }
         match read_one(&mut control, data, (name, own == "1"), range, stop) {
-            Ok((path, space)) => found.push(FoundFile::new(&path, space, &names)),
+            Ok((path, space)) => found.push(FoundFile::named(&path, space, &names)),
             Err(error) if table.is_some() || stop.is_set() => return Err(error),
             Err(error) => unread.push((name.clone(), error)),
         }
@@ -94,8 +98,8 @@ fn read_one(
     stop: &Stop,
 ) -> Result<(PathBuf, Tablespace)> {
     if !is_own {
-        return Err(anyhow!("table {name} lies in the shared tablespace, which a running server writes to"))
-            .hint("stop the server first: evenkeel sandbox down NAME");
+        return Err(anyhow!("table {name} lies in a shared tablespace, which a running server writes to"))
+            .hint("stop the server first (a sandbox by evenkeel sandbox down NAME), and name the tablespace's file");
     }
     let path = data.join(format!("{name}.ibd"));
     control.exec(&format!("FLUSH TABLES {} FOR EXPORT", quoted(name)?)).map_err(|error| busy(error, name))?;
@@ -142,6 +146,18 @@ pub struct FoundFile {
     pub names: Vec<IndexName>,
 }
 
+/// The files of the other partitions of a table.
+fn siblings(path: &Path) -> Vec<PathBuf> {
+    let own = label(path);
+    let (table, Some(_)) = table_of(&own) else { return Vec::new() };
+    let files =
+        path.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = files.map(|file| file.path()).filter(|other| other != path).collect();
+    found.retain(|other| table_of(&label(other)).0 == table);
+    found.sort();
+    found
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct FoundIndex<'a> {
     pub name: &'a IndexName,
@@ -149,13 +165,30 @@ pub struct FoundIndex<'a> {
 }
 
 impl FoundFile {
-    pub fn new(path: &Path, space: Tablespace, names: &Names) -> Self {
+    fn new(path: &Path, space: Tablespace, names: &Names) -> Self {
         let name = |index: &IndexLayout| {
             let unknown = || IndexName { table: label(path), index: format!("index {}", index.id) };
             names.get(index.id).unwrap_or_else(unknown)
         };
         let names = space.indexes.iter().map(name).collect();
         Self { path: path.to_owned(), space, names }
+    }
+
+    /// The same, by the names that a file of MySQL 8 or later has itself. Those of a partitioned table are all in one of its files.
+    pub fn named(path: &Path, space: Tablespace, names: &Names) -> Self {
+        let Some(first) = space.indexes.first().map(|index| index.id).filter(|_| space.format.has_sdi) else {
+            return Self::new(path, space, names);
+        };
+        let own = |path: &Path| Names::of_tablespace(path).ok().filter(|names| names.get(first).is_some());
+        if let Some(own) = own(path) {
+            return Self::new(path, space, &own);
+        }
+        let others = siblings(path).iter().find_map(|path| own(path));
+        let mut found = Self::new(path, space, others.as_ref().unwrap_or(names));
+        if others.is_some() {
+            found.names.iter_mut().for_each(|name| name.table = label(path));
+        }
+        found
     }
 
     /// Indexes of a table, or of all but the server's own, by table and then as they were made.
@@ -168,6 +201,13 @@ impl FoundFile {
         });
         found.sort_by(|a, b| (&a.name.table, a.layout.id).cmp(&(&b.name.table, b.layout.id)));
         found
+    }
+
+    /// The room of its table, where it holds that of one alone; partitions have a file each.
+    pub fn room(&self) -> Option<Room> {
+        let first = self.names.first()?;
+        let is_one = self.space.format.space != 0 && self.names.iter().all(|name| name.table == first.table);
+        is_one.then(|| Room::of(&self.space))
     }
 
     pub fn name_of(&self, id: u64) -> Option<&IndexName> {
@@ -196,6 +236,12 @@ pub fn label(path: &Path) -> String {
     let is_table = path.extension().is_some_and(|end| end == "ibd");
     let database = path.parent().and_then(Path::file_name).filter(|_| is_table);
     database.map_or_else(|| stem.clone().into_owned(), |name| format!("{}/{stem}", name.to_string_lossy()))
+}
+
+/// Whether a table of the dictionary is in this database.
+fn is_in(found: &str, database: &str) -> bool {
+    let name = found.split_once('/').map_or("", |(name, _)| name);
+    name == database || decoded(name).as_deref() == Some(database)
 }
 
 /// Whether a table of the dictionary (`shop/item`, a partition `shop/item#P#p0`) is meant by `item`, `shop.item` or `shop/item`.
@@ -243,6 +289,7 @@ mod tests {
             (decoded("we@0060ird@003b@0020db").as_deref(), decoded("db@0p")),
             (Some("we`ird; db"), None)
         );
+        assert!(is_in("my@002dshop/item", "my-shop") && !is_in("shops/item", "shop"));
         assert!(is_of_full_text("shop/FTS_0000000000000015_CONFIG") && !is_of_full_text("shop/fts_queue"));
         assert!(!is_of_full_text("shop/fts_of_all_the_orders_of_today") && !is_of_full_text("FTS_"));
         assert_eq!(label(Path::new("/data/shop/item.ibd")), "shop/item");

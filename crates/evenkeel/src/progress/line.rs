@@ -85,6 +85,13 @@ pub fn live(event: &ProgressEvent) -> Option<String> {
             Some(format!("{} MB/s", format::fixed(*bytes_per_s / 1e6, 0))),
             left(*left_s),
         ])),
+        ProgressEvent::Rebuilding { table, share, elapsed_s, built_bytes, left_s, .. } => Some(join(&[
+            Some(format!("rebuilding {table}")),
+            share.map(|share| format::percent((share * 100.0).floor())),
+            built_bytes.map(|bytes| format!("{} built", format::bytes(bytes))),
+            Some(format::seconds(elapsed_s.floor())),
+            left(*left_s),
+        ])),
         ProgressEvent::Running { run, phase, tau_ms, theta_percent, left_s } => Some(join(&[
             Some(short_name(run)),
             Some(phase.clone()).filter(|phase| phase != "measure"),
@@ -116,6 +123,7 @@ pub fn share(event: &ProgressEvent) -> Option<f64> {
         ProgressEvent::Converting { bytes, bytes_total, .. } => {
             bytes_total.and_then(|total| share(*bytes as f64, total as f64))
         }
+        ProgressEvent::Rebuilding { share, .. } => *share,
         ProgressEvent::Running { run, .. } => share(f64::from(run.number) - 1.0, f64::from(run.total)),
         ProgressEvent::RunFinished { run, .. } => share(f64::from(run.number), f64::from(run.total)),
         _ => None,

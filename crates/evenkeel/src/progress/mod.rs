@@ -91,6 +91,17 @@ pub enum ProgressEvent {
         bytes_per_s: f64,
         left_s: Option<f64>,
     },
+    /// A table is rebuilt.
+    Rebuilding {
+        table: String,
+        /// Done of it, from 0 to 1; none where the server does not say, and its new file is not seen.
+        share: Option<f64>,
+        elapsed_s: f64,
+        built_bytes: Option<u64>,
+        table_left_s: Option<f64>,
+        /// With the tables behind it.
+        left_s: Option<f64>,
+    },
     /// What is about to happen to a server that others use: statements, connections and rates, on one line.
     Announced { text: String },
     /// Something that the user should know now, as a sentence.

@@ -87,6 +87,10 @@ fn plain_line(event: &ProgressEvent, last_step: &mut String) -> Option<String> {
         ProgressEvent::Step { text } => text.clone(),
         ProgressEvent::Populating { table, .. } => format!("populating {table}"),
         ProgressEvent::Converting { step, .. } => step.clone(),
+        // Where lines stay, one for each tenth.
+        ProgressEvent::Rebuilding { table, share: Some(share), .. } => {
+            format!("rebuilding {table}: {} %", (share * 10.0).floor() * 10.0)
+        }
         _ => return line::lasting(event),
     };
     if *last_step == step {

@@ -1,6 +1,6 @@
 //! Tables that lie badly are built anew, as a user has that done: what is promised comes true, and no row is lost.
 
-use crate::cli::{asked, command, ended, evenkeel, eventually, unread};
+use crate::cli::{asked, command, ended, evenkeel, eventually, piped, refused, text, unread};
 use crate::guard::server::signal;
 use crate::sandbox::{Home, done};
 use evenkeel_core::random::{Random, Seed};
@@ -260,4 +260,58 @@ fn a_look_at_a_table_that_a_transaction_holds_keeps_nobody_waiting_for_long() {
         dry
     });
     assert!(told.contains("a transaction of another client uses it"), "{told}");
+}
+
+#[test]
+fn what_it_builds_how_far_it_is_and_how_long_it_takes_is_told_while_it_works() {
+    let shop = Shop::up();
+    shop.shuffled("item", "");
+    shop.exec("CREATE TABLE small (id INT PRIMARY KEY)");
+    shop.exec("CREATE TABLE docs (id INT PRIMARY KEY, body LONGBLOB)");
+    shop.exec("INSERT INTO docs SELECT seq, REPEAT('x', 200000) FROM seq_1_to_200");
+    let mut open = shop.control();
+    open.exec("BEGIN").expect("a transaction");
+    open.exec("SELECT COUNT(*) FROM small").expect("a look");
+    let child = piped(shop.home(), &["relayout", "sandbox:a/shop", "--json", "--all", "--lock-wait", "60s"]);
+    let waits = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER TABLE%' AND TIME_MS > 1500";
+    eventually("a rebuild that waits", || shop.value(waits) == "1");
+    open.exec("COMMIT").expect("an end");
+    let (said, told) = ended(&child.wait_with_output().expect("an end"), 0);
+    let events: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let of = |event: &str| events.iter().filter(|found| found["event"] == event).collect::<Vec<_>>();
+    // The smallest comes first, and has nothing to be estimated by.
+    let announced = of("announced");
+    let begins = |place: usize, table: &str| {
+        announced[place]["text"].as_str().is_some_and(|text| text.starts_with(table))
+    };
+    assert!(begins(0, "small: ") && begins(1, "item: ") && begins(2, "docs: 4"), "{announced:?}");
+    let steps = of("rebuilding");
+    assert!(
+        steps.iter().any(|step| step["table"] == "small" && step["elapsed_s"].as_f64() > Some(1.0)),
+        "{steps:?}"
+    );
+    let all: Vec<Value> = serde_json::from_str(&said).expect("JSON");
+    assert!(
+        all.iter().all(|table| table["took_s"].is_number() && table["room_after"]["file_bytes"].is_u64()),
+        "{said}"
+    );
+}
+
+#[test]
+fn no_table_begins_before_a_replica_has_caught_up_and_what_is_no_replica_is_refused() {
+    let shop = Shop::up();
+    shop.shuffled("item", "");
+    let waits = [&RELAYOUT[..], &["--replica", "sandbox:a", "--max-lag", "2s"]].concat();
+    let told = refused(shop.home(), &waits);
+    assert!(told.contains("is no replica") && told.contains("--replica names"), "{told}");
+    assert!(refused(shop.home(), &[&RELAYOUT[..], &["--max-lag", "2s"]].concat()).contains("--replica"));
+    // It would replicate from a server that is not there.
+    shop.exec("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = 1, MASTER_USER = 'nobody'");
+    let child = piped(shop.home(), &waits);
+    std::thread::sleep(Duration::from_secs(3));
+    signal("-INT", child.id() as i32);
+    let output = child.wait_with_output().expect("an end");
+    let (said, told) = text(&output);
+    assert_eq!(output.status.code(), Some(130), "{said}{told}");
+    assert!(told.contains("does not replicate now: waiting") && !said.contains("rebuilt in"), "{said}{told}");
 }

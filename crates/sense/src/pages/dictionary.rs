@@ -4,6 +4,7 @@
 //! read, from the left one on.
 
 use super::format::{Format, u8_at, u16_at, u32_at};
+use super::sdi;
 use super::source::{PagesError, Source};
 use super::whole::{NOBODY, Page};
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ const OWN: [(u64, &str, &str); 5] = [
     (5, "SYS_TABLES", "ID_IND"),
 ];
 /// Numbers from here on are those of change buffers.
-const CHANGE_BUFFER: u64 = 0xFFFF_FFFF_0000_0000;
+pub(super) const CHANGE_BUFFER: u64 = 0xFFFF_FFFF_0000_0000;
 
 /// An index by its names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,11 +62,14 @@ impl Names {
         self.by_index.len() <= OWN.len()
     }
 
+    /// The names that a tablespace of MySQL 8 or later keeps itself; none of another one.
+    pub fn of_tablespace(path: &Path) -> Result<Self, PagesError> {
+        Ok(Self::new(sdi::names(&mut Book::open(path)?)?))
+    }
+
     /// The names in the shared tablespace (`ibdata1`) of a server that is stopped. One of MySQL 8.0 has none.
     pub fn read(path: &Path) -> Result<Self, PagesError> {
-        let mut book = Book { source: Source::open(path)?, format: Format::default(), bytes: Vec::new() };
-        book.format = book.source.format()?;
-        book.bytes = vec![0; book.format.page_bytes];
+        let mut book = Book::open(path)?;
         book.load(HEADER)?;
         let [tables, indexes] = ROOTS.map(|place| u32_at(&book.bytes, place));
         let mut names = BTreeMap::new();
@@ -92,15 +96,21 @@ fn text(field: Option<&&[u8]>) -> String {
     field.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
 }
 
-/// Pages of the dictionary, one at a time.
-struct Book<'a> {
-    source: Source<'a>,
-    format: Format,
-    bytes: Vec<u8>,
+/// Pages of a dictionary, one at a time.
+pub(super) struct Book<'a> {
+    pub source: Source<'a>,
+    pub format: Format,
+    pub bytes: Vec<u8>,
 }
 
-impl Book<'_> {
-    fn load(&mut self, page: u32) -> Result<(), PagesError> {
+impl<'a> Book<'a> {
+    pub fn open(path: &'a Path) -> Result<Self, PagesError> {
+        let source = Source::open(path)?;
+        let format = source.format()?;
+        Ok(Self { source, format, bytes: vec![0; format.page_bytes] })
+    }
+
+    pub fn load(&mut self, page: u32) -> Result<(), PagesError> {
         self.source.read_at(&mut self.bytes, u64::from(page) * self.format.page_bytes as u64)?;
         self.source.settle(page.into(), &mut self.bytes, self.format)
     }
@@ -127,22 +137,12 @@ impl Book<'_> {
     }
 }
 
-/// Where the row begins that is before all others, and that which is after all.
-const FIRST: usize = 101;
-const LAST: usize = 116;
 /// Bytes before a row that say what it is like.
 const HEAD: usize = 6;
-const DELETED: u8 = 0x20;
 
 /// The rows of a page in the order of their keys, each as its fields; a field that is NULL has no bytes. Deleted ones are left out.
 fn rows(page: &[u8]) -> impl Iterator<Item = Vec<&[u8]>> {
-    let mut at = FIRST;
-    // A damaged page may have a circle: it ends after as many rows as could be there.
-    let places = (0..page.len() / HEAD).map_while(move |_| {
-        at = usize::from(u16_at(page, at - 2));
-        (at > LAST && at < page.len()).then_some(at)
-    });
-    places.filter(|at| u8_at(page, at - HEAD) & DELETED == 0).map(|at| fields(page, at))
+    Page { bytes: page }.rows().filter(|(_, is_deleted)| !is_deleted).map(|(at, _)| fields(page, at))
 }
 
 fn fields(page: &[u8], at: usize) -> Vec<&[u8]> {

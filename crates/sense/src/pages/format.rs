@@ -7,6 +7,8 @@ const PAGES: usize = SPACE_HEADER + 8;
 const FLAGS: usize = SPACE_HEADER + 16;
 /// In flags: MariaDB's format of 10.5 and later, whose checksum covers the whole page.
 const FULL_CRC32: u32 = 1 << 4;
+/// In flags: MySQL 8 and later.
+const SDI: u32 = 1 << 14;
 /// The kind of page that every tablespace begins with.
 const FIRST_KIND: u16 = 8;
 /// Smallest size of a page, which the first page is looked at by before its size is known.
@@ -20,6 +22,8 @@ pub struct Format {
     pub page_bytes: usize,
     /// Whether the checksum covers the whole page and stands at its end (MariaDB since 10.5).
     pub full_crc32: bool,
+    /// Whether it is of MySQL 8 or later, which keeps the names of its tables in it (SDI).
+    pub has_sdi: bool,
     pub space: u32,
     /// Pages that the tablespace has by its header; its file may have more, which were never used.
     pub pages: u64,
@@ -45,7 +49,9 @@ impl Format {
             3..=7 => 512 << code,
             _ => return Err(Unreadable::PageSize(flags)),
         };
-        Ok(Self { page_bytes, full_crc32, space: u32_at(page, 34), pages: u32_at(page, PAGES).into() })
+        let has_sdi = !full_crc32 && flags & SDI != 0;
+        let (space, pages) = (u32_at(page, 34), u32_at(page, PAGES).into());
+        Ok(Self { page_bytes, full_crc32, has_sdi, space, pages })
     }
 
     /// Pages of an extent, the stretch in which a tablespace grows: 1 MiB, and of large pages at least 64 pages.
@@ -171,7 +177,7 @@ mod tests {
     #[test]
     fn an_extent_is_a_mebibyte_and_at_least_64_pages() {
         for (bytes, pages) in [(4, 256), (8, 128), (16, 64), (32, 64), (64, 64)] {
-            let format = Format { page_bytes: bytes << 10, full_crc32: true, space: 1, pages: 1 };
+            let format = Format { page_bytes: bytes << 10, ..Format::default() };
             assert_eq!(format.extent_pages(), pages);
         }
     }

@@ -9,6 +9,8 @@
 mod dictionary;
 mod format;
 mod read;
+mod rebuilt;
+mod sdi;
 mod source;
 mod tally;
 mod walk;
@@ -17,6 +19,7 @@ mod whole;
 pub use dictionary::{IndexName, Names};
 pub use format::Format;
 pub use read::read;
+pub use rebuilt::Room;
 pub use source::{PagesError, holder};
 pub use tally::{Broken, FILLS, Fault, IndexLayout, RangeCost, Tablespace};
 
@@ -49,12 +52,23 @@ pub enum PageKind {
     PageCompressed,
     /// The same, encrypted.
     PageCompressedEncrypted,
+    /// What MySQL 8 says of the tables of a tablespace.
+    Sdi,
+    SdiBlob,
+    /// Values that are too long for the page of their row, since MySQL 8.
+    LobFirst,
+    LobData,
+    LobIndex,
+    CompressedLob,
+    /// MySQL: where the rollback segments of an undo tablespace begin.
+    RollbackSegments,
+    Encrypted,
     /// None of these.
     Other,
 }
 
 /// Each kind with its numbers, and the name that innochecksum's summary has.
-const KINDS: [(PageKind, &[u16], &str); 15] = [
+const KINDS: [(PageKind, &[u16], &str); 23] = [
     (PageKind::Index, &[17_855, 17_854, 18], "Index page"),
     (PageKind::UndoLog, &[2], "Undo log page"),
     (PageKind::Inode, &[3], "Inode page"),
@@ -67,15 +81,33 @@ const KINDS: [(PageKind, &[u16], &str); 15] = [
     (PageKind::Extents, &[9], "Extent descriptor page"),
     (PageKind::Blob, &[10], "BLOB page"),
     (PageKind::CompressedBlob, &[11, 12], "Compressed BLOB page"),
-    (PageKind::PageCompressed, &[34_354], "Page compressed page"),
-    (PageKind::PageCompressedEncrypted, &[37_401], "Page compressed encrypted page"),
+    (PageKind::PageCompressed, &[34_354, 14], "Page compressed page"),
+    (PageKind::PageCompressedEncrypted, &[37_401, 16], "Page compressed encrypted page"),
+    (PageKind::Sdi, &[17_853], "SDI Index page"),
+    (PageKind::SdiBlob, &[19], "SDI BLOB page"),
+    (PageKind::LobFirst, &[24], "LOB first page"),
+    (PageKind::LobData, &[23], "LOB data page"),
+    (PageKind::LobIndex, &[22], "LOB index page"),
+    (PageKind::CompressedLob, &[25, 26, 27, 28, 29], "Compressed LOB page"),
+    (PageKind::RollbackSegments, &[21], "Rollback segment array page"),
+    (PageKind::Encrypted, &[15, 17], "Encrypted page"),
     (PageKind::Other, &[], "Other type of page"),
 ];
 
 impl PageKind {
-    fn of(number: u16) -> Self {
+    /// `is_mysql` of a tablespace of MySQL 8 and later: 18 means something else in MariaDB.
+    fn of(number: u16, is_mysql: bool) -> Self {
+        if is_mysql && number == 18 {
+            return Self::SdiBlob;
+        }
         let known = KINDS.iter().find(|(_, numbers, _)| numbers.contains(&number));
         known.map_or(Self::Other, |(kind, ..)| *kind)
+    }
+
+    /// Whether it holds values that are kept outside their rows.
+    fn is_outside(self) -> bool {
+        use PageKind::{Blob, CompressedBlob, CompressedLob, LobData, LobFirst, LobIndex};
+        matches!(self, Blob | CompressedBlob | CompressedLob | LobData | LobFirst | LobIndex)
     }
 
     pub fn name(self) -> &'static str {
@@ -137,6 +169,7 @@ mod tests {
         let mut first = page(0, 8, (0, 0));
         put(&mut first, 38, &9_u32.to_be_bytes());
         put(&mut first, 46, &512_u32.to_be_bytes());
+        put(&mut first, 50, &450_u32.to_be_bytes());
         put(&mut first, 54, &0x13_u32.to_be_bytes());
         pages[0] = first;
         pages[3] = index_page(3, 1, (NOBODY, NOBODY), 2_000);
@@ -220,6 +253,32 @@ mod tests {
         change(&mut bytes, 0, |page| page[150 + 88 + 24 + 144 * 2 / 8] = 1 << (144 * 2 % 8));
         let found = read_bytes(&bytes).unwrap();
         assert_eq!((found.indexes[0].pages, found.indexes[0].freed), (201, 1));
+    }
+
+    #[test]
+    fn values_outside_their_rows_free_pages_and_rows_that_were_deleted_are_counted() {
+        let mut bytes = file(&sorted());
+        for number in [401, 402] {
+            bytes[number * SIZE..][..SIZE].copy_from_slice(&page(number as u32, 10, (0, 0)));
+            change(&mut bytes, number as u32, |_| {});
+        }
+        // Page 402 is free, and so is all from page 450 on.
+        change(&mut bytes, 0, |page| page[150 + 88 + 24 + 146 * 2 / 8] = 1 << (146 * 2 % 8));
+        // Ten rows, each 20 bytes behind the one before, of which four were deleted.
+        change(&mut bytes, 150, |page| {
+            let places: Vec<usize> = [99].into_iter().chain((200..400).step_by(20)).chain([112]).collect();
+            for pair in places.windows(2) {
+                put(page, pair[0] - 2, &(pair[1] as u16).wrapping_sub(pair[0] as u16).to_be_bytes());
+            }
+            places[1..5].iter().for_each(|at| page[at - 5] = 0x20);
+        });
+        let found = read_bytes(&bytes).unwrap();
+        let index = &found.indexes[0];
+        assert_eq!((found.outside, found.free), (1, 63));
+        assert_eq!(
+            (index.deleted, index.records, index.used_bytes),
+            (4, 1_996, 200 * 1_982 - 4 * 1_982 / 10 - 1)
+        );
     }
 
     #[test]

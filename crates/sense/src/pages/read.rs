@@ -1,5 +1,6 @@
 //! A tablespace from its beginning to its end.
 
+use super::dictionary::CHANGE_BUFFER;
 use super::format::{Format, u8_at, u32_at};
 use super::source::{PagesError, Source};
 use super::tally::{Broken, IndexLayout, LEVELS_MAX, Level, Levels, RangeCost, Tablespace};
@@ -26,7 +27,8 @@ pub fn read(path: &Path, range: f64, stop: &Stop) -> Result<Tablespace, PagesErr
     }
     let no_room = || PagesError::Memory { path: path.into(), pages };
     let mut gathered = Gathered::new(format, pages).ok_or_else(no_room)?;
-    let mut reading = Reading { source: &source, format, extents: Extents::default(), stop, path };
+    let mut reading =
+        Reading { source: &source, format, extents: Extents::default(), used_until: 0, stop, path };
     reading.all(pages, &mut gathered)?;
     if source.state()? != before {
         return Err(PagesError::Changed { path: path.into() });
@@ -38,6 +40,8 @@ struct Reading<'a> {
     source: &'a Source<'a>,
     format: Format,
     extents: Extents,
+    /// The first page that was never used, like all after it.
+    used_until: u64,
     stop: &'a Stop,
     path: &'a Path,
 }
@@ -71,6 +75,10 @@ impl Reading<'_> {
         if describes {
             self.extents.take(bytes);
         }
+        if number == 0 {
+            self.used_until = u32_at(bytes, USED_UNTIL).into();
+        }
+        gathered.free += u64::from(free || number >= self.used_until);
         gathered.add(number, Page { bytes }, free).map_err(|odd| match odd {
             Odd::Header => self.source.senseless(number),
             Odd::TooManyLevels => PagesError::TooManyLevels { path: self.path.into(), most: LEVELS_MAX },
@@ -78,6 +86,8 @@ impl Reading<'_> {
     }
 }
 
+/// On the first page: the page up to which pages were ever used.
+const USED_UNTIL: usize = 38 + 12;
 /// Where descriptors begin on their page.
 const DESCRIPTORS: usize = 150;
 const BITS: usize = 24;
@@ -127,6 +137,8 @@ pub(super) struct Gathered {
     pages: u64,
     kinds: BTreeMap<PageKind, u64>,
     copies: u64,
+    free: u64,
+    outside: u64,
     levels: Levels,
     links: Links,
 }
@@ -141,6 +153,8 @@ impl Gathered {
             pages,
             kinds: BTreeMap::new(),
             copies: 0,
+            free: 0,
+            outside: 0,
             levels: Levels::default(),
             links: Links::with_room(room)?,
         })
@@ -148,7 +162,9 @@ impl Gathered {
 
     /// Takes the next page of the file.
     pub fn add(&mut self, number: u64, page: Page<'_>, free: bool) -> Result<(), Odd> {
-        *self.kinds.entry(page.kind()).or_default() += 1;
+        let kind = page.kind(self.format);
+        *self.kinds.entry(kind).or_default() += 1;
+        self.outside += u64::from(!free && kind.is_outside());
         match self.level(number, page, free)? {
             NO_LEVEL => self.links.push(NO_LEVEL, (NOBODY, NOBODY)),
             level => self.links.push(level, (page.previous(), page.next())),
@@ -157,7 +173,7 @@ impl Gathered {
     }
 
     fn level(&mut self, number: u64, page: Page<'_>, free: bool) -> Result<u16, Odd> {
-        if page.kind() != PageKind::Index {
+        if page.kind(self.format) != PageKind::Index {
             return Ok(NO_LEVEL);
         }
         if is_copy(number, page, self.format) {
@@ -184,6 +200,10 @@ impl Gathered {
         let mut ranges = BTreeMap::new();
         let mut counts = vec![0; self.pages.div_ceil(self.format.extent_pages()) as usize];
         for (number, level) in (0..).zip(self.levels.all()) {
+            // Free pages of the change buffer keep what stood on them: its chains tell nothing.
+            if level.index >= CHANGE_BUFFER {
+                continue;
+            }
             match walk::walk(&mut self.links, number, level) {
                 Err(fault) => broken.push(Broken { index: level.index, level: level.level, fault }),
                 Ok(()) if level.level == 0 => {
@@ -195,8 +215,8 @@ impl Gathered {
             }
         }
         let indexes = indexes(self.levels.all(), &ranges);
-        let Self { format, pages, kinds, copies, .. } = self;
-        Tablespace { format, pages, kinds, copies, indexes, broken }
+        let Self { format, pages, kinds, copies, free, outside, .. } = self;
+        Tablespace { format, pages, kinds, copies, free, outside, indexes, broken }
     }
 }
 
@@ -229,6 +249,7 @@ fn add_leaves(index: &mut IndexLayout, leaves: &Level) {
     let of = |number: f64, all: u64| (all > 0).then(|| number / all as f64);
     index.leaves = leaves.pages;
     index.records = leaves.records;
+    index.deleted = leaves.deleted;
     index.used_bytes = leaves.used;
     index.fill = of(leaves.fill, leaves.pages).unwrap_or(0.0);
     index.fills = leaves.fills;
@@ -242,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_page_is_free_by_its_bit_or_with_its_whole_extent() {
-        let format = Format { page_bytes: 16 << 10, full_crc32: true, space: 1, pages: 1 };
+        let format = Format { page_bytes: 16 << 10, ..Format::default() };
         let mut page = vec![0; 16 << 10];
         page[DESCRIPTORS + BITS] = 0b0100;
         page[DESCRIPTORS + 40 + 23] = 1;

@@ -16,6 +16,8 @@ pub(super) struct Level {
     pub pages: u64,
     pub freed: u64,
     pub records: u64,
+    /// Rows that were deleted and not cleared away yet.
+    pub deleted: u64,
     /// Records of the index that are no rows.
     pub hidden: u64,
     pub used: u64,
@@ -38,7 +40,8 @@ impl Level {
     fn add(&mut self, page: u32, (previous, next): (u32, u32), header: IndexPage) {
         let fill = f64::from(header.used) / f64::from(header.room);
         self.pages += 1;
-        self.records += u64::from(header.records);
+        self.records += u64::from(header.records.saturating_sub(header.deleted));
+        self.deleted += u64::from(header.deleted);
         self.hidden += u64::from(header.has_hidden);
         self.used += u64::from(header.used);
         self.fill += fill;
@@ -115,6 +118,10 @@ pub struct Tablespace {
     pub kinds: BTreeMap<PageKind, u64>,
     /// Pages of indexes in the double write buffer of a shared tablespace: copies, which belong to no index here.
     pub copies: u64,
+    /// Pages that nothing uses: given back, kept for an index, or never used.
+    pub free: u64,
+    /// Pages of values that are kept outside their rows.
+    pub outside: u64,
     pub indexes: Vec<IndexLayout>,
     pub broken: Vec<Broken>,
 }
@@ -131,6 +138,8 @@ pub struct IndexLayout {
     pub levels: u16,
     pub leaves: u64,
     pub records: u64,
+    /// Rows on leaves that were deleted and not cleared away yet; no other figure has them.
+    pub deleted: u64,
     /// Bytes of these rows on leaves.
     pub used_bytes: u64,
     /// Mean share of a leaf that rows take.

@@ -1,7 +1,7 @@
 //! Whether a page can be believed, and why not.
 
 use super::PageKind;
-use super::format::{Format, u16_at, u32_at, u64_at};
+use super::format::{Format, u8_at, u16_at, u32_at, u64_at};
 
 /// What a page is at first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,14 @@ pub(super) fn look(number: u64, page: Page<'_>, format: Format) -> Sight {
     if (number > 0 && page.is_empty()) || is_copy(number, page, format) {
         return Sight::Whole;
     }
+    if !format.full_crc32 {
+        // MySQL's own, whose checksum is that of the page before it was packed: compressed, encrypted, both, an encrypted spatial index.
+        match page.kind_number() {
+            14 => return Sight::Compressed,
+            15..=17 => return Sight::Encrypted,
+            _ => {}
+        }
+    }
     if let Some(what) = fault(page.bytes, format) {
         // Only encrypted pages have this field, and their checksum is another one.
         let has_key = !format.full_crc32 && number > 0 && u32_at(page.bytes, 26) != 0;
@@ -28,12 +36,9 @@ pub(super) fn look(number: u64, page: Page<'_>, format: Format) -> Sight {
     if format.full_crc32 && number > 0 && u32_at(page.bytes, 0) != 0 {
         return Sight::Encrypted;
     }
-    match page.kind_number() {
-        // MySQL's own: compressed, encrypted, both, and an encrypted spatial index.
-        14 => Sight::Compressed,
-        15..=17 => Sight::Encrypted,
-        _ if page.kind() == PageKind::PageCompressed => Sight::Compressed,
-        _ if page.kind() == PageKind::PageCompressedEncrypted => Sight::Encrypted,
+    match page.kind(format) {
+        PageKind::PageCompressed => Sight::Compressed,
+        PageKind::PageCompressedEncrypted | PageKind::Encrypted => Sight::Encrypted,
         _ if u64::from(page.number()) != number => Sight::Wrong("it has the number of another page"),
         _ if page.space() != format.space => Sight::Wrong("it is of another tablespace"),
         _ => Sight::Whole,
@@ -113,6 +118,8 @@ pub(super) struct IndexPage {
     /// 0 for a leaf.
     pub level: u16,
     pub records: u16,
+    /// Rows of a leaf that were deleted and wait to be cleared away.
+    pub deleted: u16,
     /// Whether it is the root of an index with a record that is no row: it describes the columns that were added without a rebuild.
     pub has_hidden: bool,
     /// Bytes of rows that are not deleted.
@@ -144,14 +151,30 @@ impl Page<'_> {
         u16_at(self.bytes, 24)
     }
 
-    pub fn kind(self) -> PageKind {
-        PageKind::of(self.kind_number())
+    pub fn kind(self, format: Format) -> PageKind {
+        PageKind::of(self.kind_number(), format.has_sdi)
     }
 
     /// Whether nothing was ever written to it.
     pub fn is_empty(self) -> bool {
         static NOTHING: [u8; super::format::PAGE_BYTES_MAX] = [0; super::format::PAGE_BYTES_MAX];
         u64_at(self.bytes, 16) == 0 && NOTHING.get(..self.bytes.len()) == Some(self.bytes)
+    }
+
+    /// The rows of an index's page in the order of their keys: where each begins, and whether it was deleted.
+    pub fn rows(self) -> impl Iterator<Item = (usize, bool)> {
+        const DELETED: u8 = 0x20;
+        /// The least of all keys: no row of a leaf, but a description of columns.
+        const LEAST: u8 = 0x10;
+        let is_compact = u16_at(self.bytes, INDEX_HEADER + 4) >> 15 == 1;
+        let (mut at, last, info) = if is_compact { (99, 112, 5) } else { (101, 116, 6) };
+        // A damaged page may have a circle: it ends after as many rows as could be there.
+        (0..self.bytes.len() / info).map_while(move |_| {
+            let next = u16_at(self.bytes, at - 2);
+            at = usize::from(if is_compact { next.wrapping_add(at as u16) } else { next });
+            let is_row = at > last && at < self.bytes.len();
+            is_row.then(|| (at, u8_at(self.bytes, at - info) & (DELETED | LEAST) == DELETED))
+        })
     }
 
     /// The header of an index's page; `None` where it makes no sense.
@@ -161,12 +184,20 @@ impl Page<'_> {
         let rows = ROWS[usize::from(heap >> 15)];
         let used = top.checked_sub(rows)?.checked_sub(garbage)?;
         let room = self.bytes.len().checked_sub(rows + END)?;
-        (used <= room && level < LEVELS_MAX).then_some(IndexPage {
+        if used > room || level >= LEVELS_MAX {
+            return None;
+        }
+        let records = field(16);
+        let deleted =
+            if level == 0 { self.rows().filter(|row| row.1).count() as u16 } else { 0 }.min(records);
+        let live = f64::from(records - deleted) / f64::from(records.max(1));
+        Some(IndexPage {
             index: u64_at(self.bytes, INDEX_HEADER + 28),
             level,
-            records: field(16),
+            records,
+            deleted,
             has_hidden: self.kind_number() == INSTANT,
-            used: used as u32,
+            used: if deleted > 0 { (used as f64 * live) as u32 } else { used as u32 },
             room: room as u32,
         })
     }
@@ -185,7 +216,7 @@ mod tests {
     }
 
     fn format(full_crc32: bool) -> Format {
-        Format { page_bytes: SIZE, full_crc32, space: 1, pages: 1 }
+        Format { page_bytes: SIZE, full_crc32, space: 1, pages: 1, has_sdi: false }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::failure::WithHint;
 use crate::pages::{read_live, table_of};
 use anyhow::{Result, anyhow};
 use evenkeel_os::Stop;
-use evenkeel_sense::pages::IndexLayout;
+use evenkeel_sense::pages::{IndexLayout, Room};
 use evenkeel_site::server::Target;
 use serde::Serialize;
 use std::path::Path;
@@ -14,8 +14,6 @@ pub const RANGE: f64 = 0.05;
 /// From this share of leaves in order on, and from this fill, there is little to gain.
 const WELL_IN_ORDER: f64 = 0.9;
 const WELL_FILLED: f64 = 0.85;
-/// What a server that sorts leaves on each leaf: it keeps a sixteenth free for what comes later.
-const FILL_OF_SORTED: f64 = 15.0 / 16.0;
 /// An index of fewer leaves than an extent is read at once however they lie; InnoDB gives it single pages first, where it finds some.
 const FEW_LEAVES: u64 = 64;
 
@@ -39,28 +37,21 @@ pub struct Pages {
 
 impl Pages {
     fn of(page_bytes: u64, partition: Option<&str>, name: &str, layout: &IndexLayout) -> Self {
-        let reached = reached(page_bytes, layout);
-        let less = if layout.leaves < 2 { 1.0 } else { (layout.fill / reached).min(1.0) };
-        let promised = (layout.pages as f64 * less).ceil().max(1.0);
+        let less = layout.less(page_bytes);
         Self {
             index: partition.map_or_else(|| name.to_owned(), |partition| format!("{name} of {partition}")),
             pages: layout.pages,
             page_bytes,
             leaves: layout.leaves,
             fill: layout.fill,
-            reached_fill: reached,
+            reached_fill: layout.reached_fill(page_bytes),
             in_order: layout.in_order,
             range_extents: layout.range.map(|range| range.extents),
-            promised_pages: promised as u64,
+            promised_pages: layout.rebuilt_pages(page_bytes),
             promised_range_extents: layout
                 .range
                 .map(|range| (f64::from(range.extents_least as u32) * less).max(1.0)),
         }
-    }
-
-    /// Bytes of its pages.
-    pub fn bytes(&self) -> u64 {
-        self.pages * self.page_bytes
     }
 
     /// Whether a new layout would gain little.
@@ -71,21 +62,29 @@ impl Pages {
     }
 }
 
-/// What a server that sorts leaves on each leaf: as many whole rows of the mean size as fit beside what it keeps free.
-fn reached(page_bytes: u64, layout: &IndexLayout) -> f64 {
-    let row = layout.used_bytes as f64 / layout.records as f64 / page_bytes as f64;
-    let rows = (FILL_OF_SORTED / row).floor();
-    if row > 0.0 && row.is_finite() && rows >= 1.0 { rows * row } else { FILL_OF_SORTED }
+/// A table by its pages.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub indexes: Vec<Pages>,
+    pub room: Room,
 }
 
-/// The indexes of a table, read while the server holds it still.
+impl Seen {
+    /// Whether a new layout would gain little, and give little back.
+    pub fn lies_well(&self) -> bool {
+        self.indexes.iter().all(Pages::lies_well) && self.room.gives_back().is_none()
+    }
+}
+
+/// A table, read while the server holds it still.
 /// Errors: it may not be held, or its file cannot be read.
-pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<Vec<Pages>> {
+pub fn seen(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<Seen> {
     let database = target.database.as_deref().unwrap_or_default();
     let name = format!("{database}.{table}");
     let files = read_live(target, data, Some(&name), RANGE, stop, &mut |_, _| {})?;
-    let mut all = Vec::new();
+    let (mut all, mut room) = (Vec::new(), Room::default());
     for file in &files {
+        room = room.with(file.room().unwrap_or_default());
         for index in file.indexes(Some(&name), true) {
             let partition = table_of(&index.name.table).1;
             all.push(Pages::of(
@@ -100,7 +99,7 @@ pub fn pages(target: &Target, data: &Path, table: &str, stop: &Stop) -> Result<V
         return Err(anyhow!("no file of table {table} is found at the server"))
             .hint("its name may have letters that cannot be converted here");
     }
-    Ok(all)
+    Ok(Seen { indexes: all, room })
 }
 
 #[cfg(test)]
@@ -116,6 +115,7 @@ mod tests {
             levels: 2,
             leaves,
             records: 100 * leaves,
+            deleted: 0,
             used_bytes: 0,
             fill,
             fills: [0; 10],

@@ -1,6 +1,8 @@
 //! `evenkeel relayout`: tables are built anew so that they lie in the order of their keys, measured before and after.
 
 mod measured;
+mod pace;
+mod replicas;
 mod shown;
 
 use super::{Session, mode};
@@ -12,11 +14,13 @@ use crate::progress::{ProgressEvent, View};
 use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_os::clock::monotonic;
-use evenkeel_site::relayout::{Facts, Relayout, RelayoutError, tables};
+use evenkeel_site::relayout::{Facts, Relayout, RelayoutError, Told, tables};
 use evenkeel_site::server::{Control, Target, quoted};
-use measured::{Pages, pages};
+use measured::Seen;
+use pace::Pace;
+use replicas::Replicas;
 use shown::{Table, WELL};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Flags of `evenkeel relayout`.
@@ -32,12 +36,14 @@ and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). For a remote
 be named. A rebuild needs space for the table once more.
 
 At its begin and end a rebuild waits for open transactions on the table, at most for --lock-wait, and new users wait behind it; \
-a table that is held longer is refused. Ctrl-C or a kill \
+a table that is held longer is refused. The smallest table is rebuilt first: its progress tells the time \
+of the others. Replicas rebuild a table after this server, and fall behind meanwhile: name them by --replica, and no table begins before all are \
+within --max-lag. One table cannot be paused. Ctrl-C or a kill \
 leaves the table as it was, or rebuilt. The gain is shown in pages; measure response times with a profile.
 
 Examples:
   evenkeel relayout sandbox:demo --dry-run
-  evenkeel relayout mysql://root@db1/shop --tables item,author
+  evenkeel relayout mysql://root@db1/shop --tables item,author --replica mysql://root@db2
 
 Exit codes: 0 done, or no table is fragmented; 1 a table was refused, or its pages cannot be read; 2 wrong use, a missing privilege, or an error of the server; \
 130, 143 stopped by Ctrl-C, SIGTERM.")]
@@ -54,6 +60,12 @@ pub struct Args {
     /// Longest wait for open transactions on a table
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub lock_wait: String,
+    /// A replica to wait for before each table; may be given several times
+    #[arg(long, value_name = "URL")]
+    pub replica: Vec<String>,
+    /// How far each replica may be behind when a table begins
+    #[arg(long, value_name = "TIME", default_value = "10s", requires = "replica")]
+    pub max_lag: String,
     /// Show what would be done and the estimated gain, but change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -84,8 +96,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         let pages_s = if seen.is_ok() { (monotonic() - begin).as_secs_f64() } else { 0.0 };
         let left = left(args, &facts, &seen);
         is_refused |= left.as_deref().is_some_and(|why| why != WELL);
-        let (before, unread) = (seen.as_ref().ok().cloned(), seen.err());
-        all.push(Table { facts, before, unread, after: None, done: None, took_s: None, pages_s, left });
+        all.push(Table::new(facts, seen, pages_s, left));
     }
     if let (Err(why), true, false) = (&place, args.tables.is_empty(), args.all) {
         return Err(anyhow!("the page layout of the tables cannot be read from here: {why}"))
@@ -97,9 +108,17 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if !args.dry_run {
         let lock_wait = units::positive(&args.lock_wait, "--lock-wait")?;
         let lock_wait_s = (lock_wait.as_secs_f64().ceil() as u32).max(1);
-        let work = Relayout { target: &target, lock_wait_s, stop: &session.stop };
-        for table in all.iter_mut().filter(|table| table.left.is_none()) {
-            if let Err(error) = relayout(&work, table, place.as_deref().ok(), &mut view) {
+        let data = place.as_deref().ok();
+        let work = Relayout { target: &target, lock_wait_s, data, stop: &session.stop };
+        let mut replicas = Replicas::new(session, &args.replica, &args.max_lag)?;
+        let mut queue: Vec<&mut Table> = all.iter_mut().filter(|table| table.left.is_none()).collect();
+        queue.sort_by_key(|table| table.expected_bytes());
+        let mut pace = Pace::new(queue.iter().map(|table| table.expected_bytes()).sum());
+        for table in queue {
+            let done = replicas
+                .wait(&session.stop, &mut view)
+                .and_then(|()| relayout(&work, table, &mut pace, &mut view));
+            if let Err(error) = done {
                 let Some(why) = refusal(&error) else {
                     // What was done before it is told all the same.
                     failed = Some(error);
@@ -141,13 +160,13 @@ fn seen(
     target: &Target,
     place: &Place,
     facts: &Facts,
-) -> Result<std::result::Result<Vec<Pages>, String>> {
+) -> Result<std::result::Result<Seen, String>> {
     let data = match place {
-        _ if facts.refusal().is_some() => return Ok(Ok(Vec::new())),
+        _ if facts.refusal().is_some() => return Ok(Ok(Seen::default())),
         Err(why) => return Ok(Err(why.clone())),
         Ok(data) => data,
     };
-    match pages(target, data, &facts.table, &session.stop) {
+    match measured::seen(target, data, &facts.table, &session.stop) {
         Err(_) if session.stop.is_set() => Err(Stopped("before anything was changed".to_owned()).into()),
         seen => Ok(seen.map_err(|error| line(&error))),
     }
@@ -168,13 +187,13 @@ fn cannot_see(table: &str, privilege: &str, target: &Target, user: &str) -> anyh
 }
 
 /// Why a table is left as it is; `None` where it is not.
-fn left(args: &Args, facts: &Facts, seen: &std::result::Result<Vec<Pages>, String>) -> Option<String> {
+fn left(args: &Args, facts: &Facts, seen: &std::result::Result<Seen, String>) -> Option<String> {
     if let Some(error) = facts.refusal() {
         return Some(refused(&error));
     }
     let is_asked = args.all || !args.tables.is_empty();
     match seen {
-        Ok(indexes) if !is_asked && indexes.iter().all(Pages::lies_well) => Some(WELL.to_owned()),
+        Ok(seen) if !is_asked && seen.lies_well() => Some(WELL.to_owned()),
         Err(why) if !is_asked => Some(format!("skipped, since its page layout cannot be read: {why}")),
         _ => None,
     }
@@ -189,17 +208,34 @@ fn refusal(error: &anyhow::Error) -> Option<String> {
     error.downcast_ref().filter(|error| matches!(error, RelayoutError::Refused { .. })).map(refused)
 }
 
-fn relayout(work: &Relayout<'_>, table: &mut Table, data: Option<&Path>, view: &mut View) -> Result<()> {
+fn relayout(work: &Relayout<'_>, table: &mut Table, pace: &mut Pace, view: &mut View) -> Result<()> {
     let begin = monotonic();
-    let done = work.run(&table.facts, &mut |text| step(view, text))?;
-    table.took_s = Some((monotonic() - begin).as_secs_f64());
+    let (name, bytes) = (table.facts.table.clone(), table.expected_bytes());
+    table.estimate_s = pace.seconds_of(bytes);
+    if let Some(text) = pace.told(&name, bytes) {
+        view.show(&ProgressEvent::Announced { text });
+    }
+    let mut estimate_s = table.estimate_s;
+    let done = work.run((&table.facts, bytes), &mut |told| match told {
+        Told::Step(text) => step(view, text),
+        Told::Progress(progress) => {
+            let event = pace.event(&name, bytes, progress);
+            estimate_s = estimate_s.or_else(|| Some(progress.elapsed_s + event.1?));
+            view.show(&event.0);
+        }
+    })?;
+    let took_s = (monotonic() - begin).as_secs_f64();
+    (table.took_s, table.estimate_s) = (Some(took_s), estimate_s);
+    pace.add(bytes, took_s);
     table.done = Some(done);
     step(view, &format!("reading the pages of {}", table.facts.table));
     let begin = monotonic();
     // It is done, whatever can be seen of it.
-    table.after = data
+    let after = work
+        .data
         .filter(|_| table.before.is_some())
-        .and_then(|data| pages(work.target, data, &table.facts.table, work.stop).ok());
+        .and_then(|data| measured::seen(work.target, data, &table.facts.table, work.stop).ok());
+    (table.after, table.room_after) = after.map(|seen| (seen.indexes, seen.room)).unzip();
     table.pages_s += (monotonic() - begin).as_secs_f64();
     Ok(())
 }

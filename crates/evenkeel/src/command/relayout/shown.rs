@@ -1,8 +1,9 @@
 //! What a relayout promises and what it gained, as tables for people.
 
-use super::measured::{Pages, RANGE};
+use super::measured::{Pages, RANGE, Seen};
 use crate::format;
 use crate::table::{GridColumn, Look, lines};
+use evenkeel_sense::pages::Room;
 use evenkeel_site::relayout::{Done, Facts, Waits};
 use serde::Serialize;
 
@@ -31,7 +32,10 @@ pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
             text.push_str(&format!("{}: keeps {}\n", table.facts.table, kept.join("; ")));
         }
     }
-    let room = chosen.iter().map(|table| room(table)).max().unwrap_or(0);
+    for table in &chosen {
+        text.push_str(&table.room_before.map_or(String::new(), |room| told(&table.facts.table, &room)));
+    }
+    let room = chosen.iter().map(|table| table.expected_bytes()).max().unwrap_or(0);
     let waits = "writers do not wait if the server can avoid it";
     let tables = format::counted(chosen.len(), "table");
     text.push_str(&match (chosen.is_empty(), dry_run) {
@@ -51,12 +55,18 @@ pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
     text
 }
 
-/// Bytes of a table: by its pages where they were read, since the server's own figure may be old.
-fn room(table: &Table) -> u64 {
-    match table.before.as_deref() {
-        Some(indexes @ [_, ..]) => indexes.iter().map(Pages::bytes).sum(),
-        _ => table.facts.bytes,
-    }
+/// What the columns do not show: values outside their rows, and room that is given back.
+fn told(table: &str, room: &Room) -> String {
+    let outside = (room.outside_bytes > 0)
+        .then(|| format!("{table}: {} of long values outside the rows\n", format::bytes(room.outside_bytes)));
+    let back = room.gives_back().map(|bytes| {
+        let (file, free) = (format::bytes(room.file_bytes), format::bytes(room.free_bytes));
+        format!(
+            "{table}: gives back about {} of {file}; {free} of pages are free now\n",
+            format::bytes(bytes)
+        )
+    });
+    [outside, back].into_iter().flatten().collect()
 }
 
 /// A table once it is done, or why it is not.
@@ -79,7 +89,11 @@ pub fn after(table: &Table, look: Look) -> String {
         pages_s => format!(", and {} while its pages were read", format::seconds(pages_s)),
     };
     let took = format::seconds(table.took_s.unwrap_or_default());
-    text.push_str(&format!("{}: rebuilt in {took}, {waited}{pages}\n\n", table.facts.table));
+    let room = table.room_before.zip(table.room_after).map(|(before, after)| {
+        format!(", its file {} -> {}", format::bytes(before.file_bytes), format::bytes(after.file_bytes))
+    });
+    let room = room.unwrap_or_default();
+    text.push_str(&format!("{}: rebuilt in {took}{room}, {waited}{pages}\n\n", table.facts.table));
     text
 }
 
@@ -137,11 +151,42 @@ pub struct Table {
     pub facts: Facts,
     /// How its indexes lay before; none where pages cannot be read from here.
     pub before: Option<Vec<Pages>>,
+    pub room_before: Option<Room>,
     pub unread: Option<String>,
     pub after: Option<Vec<Pages>>,
+    pub room_after: Option<Room>,
     pub done: Option<Done>,
+    /// What it would take, as estimated before it began, or of the first table as soon as its progress told.
+    pub estimate_s: Option<f64>,
     pub took_s: Option<f64>,
     /// How long writers waited while its pages were read, before and after.
     pub pages_s: f64,
     pub left: Option<String>,
+}
+
+impl Table {
+    pub fn new(facts: Facts, seen: Result<Seen, String>, pages_s: f64, left: Option<String>) -> Self {
+        let (seen, unread) = (seen.as_ref().ok().cloned(), seen.err());
+        let (before, room_before) = seen.map(|seen| (seen.indexes, seen.room)).unzip();
+        let (after, room_after, done, estimate_s, took_s) = (None, None, None, None, None);
+        Self {
+            facts,
+            before,
+            room_before,
+            unread,
+            after,
+            room_after,
+            done,
+            estimate_s,
+            took_s,
+            pages_s,
+            left,
+        }
+    }
+
+    /// Bytes of its new file, about: by its pages where they were read, since the server's own figure may be old.
+    pub fn expected_bytes(&self) -> u64 {
+        let by_pages = self.room_before.map(|room| room.rebuilt_bytes).filter(|bytes| *bytes > 0);
+        by_pages.unwrap_or(self.facts.bytes)
+    }
 }
