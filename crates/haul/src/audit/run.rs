@@ -11,6 +11,7 @@ use crate::convert::Duplicates;
 use crate::dispatch::Day;
 use crate::input::Identity;
 use crate::layout::LayoutFile;
+use crate::load::{self, Corrections};
 use crate::{HaulError, Progress, Step, input, keys, locked, refused, table};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -84,11 +85,13 @@ impl Audit<'_> {
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input)).collect();
         let frozen = detail::freeze(&mut control)?;
+        let corrected = self.corrected(&mut control, &tables)?;
         let records = Records {
             file: self.file,
             record_type: self.record_type,
             inputs: &self.inputs,
             identities,
+            corrected: &corrected,
             canon: &canon,
             tables: &tables,
             has_keys: self.duplicates == Duplicates::Refuse,
@@ -120,7 +123,20 @@ impl Audit<'_> {
         }
         report.lines -= refused + report.retired + report.unchecked;
         report.rejected += refused;
+        let stored = corrected.iter().flat_map(|all| all.values()).filter_map(|each| each.stored.as_ref());
+        report.corrected = stored.filter(|(of, _)| *of == self.record_type).count() as u64;
         Ok(report)
+    }
+
+    /// What came of the rejects of each input, which is known by its content.
+    fn corrected(&self, control: &mut Control, tables: &Tables) -> Result<Vec<Corrections>, HaulError> {
+        let names: Vec<&str> = tables.found.iter().map(|table| table.name.as_str()).collect();
+        let mut all = load::corrections(control, &names)?;
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of = |input: &PathBuf| Ok(all.remove(&load::content(input)?).unwrap_or_default());
+        self.inputs.iter().map(of).collect()
     }
 
     fn check_inputs(&self) -> Result<(), HaulError> {
@@ -177,6 +193,7 @@ impl Audit<'_> {
             lines,
             rejected,
             rows: rows.count(Of::Row),
+            corrected: 0,
             retired: 0,
             unchecked: 0,
             tables: sides

@@ -26,6 +26,8 @@ pub struct Job<'a> {
     /// Tables by record type; made where they are missing.
     pub tables: Vec<Table>,
     pub rejects: &'a Path,
+    /// A file of rejects of the inputs, which are loaded: those that the layout takes now are added.
+    pub corrected: Option<&'a Path>,
     pub duplicates: Duplicates,
     pub options: Options,
     /// Bytes of lines that were sent to the server, for who watches; those of a part that is sent again count again.
@@ -71,7 +73,11 @@ impl Job<'_> {
     /// Errors: anything that cannot be read or stored; what is in stays in, and a rerun goes on.
     pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
-        let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
+        let settled = self.settle(&mut control)?;
+        if let Some(path) = self.corrected {
+            return self.correct(&mut control, &settled, path);
+        }
+        let Settled { named, engine, origin, looked, known, notes } = settled;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
         let mut files = files::plan(&mut control, &ground, looked, &known)?;
         self.inputs = files.iter().map(|file| file.path.clone()).collect();

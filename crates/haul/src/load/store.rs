@@ -3,7 +3,7 @@
 use super::part::Part;
 use super::rejects::{Rejects, Turn, Waited};
 use super::warnings::Warning;
-use super::{manifest, warnings};
+use super::{corrected, manifest, warnings};
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
 use crate::input::Counted;
@@ -73,6 +73,12 @@ impl Shared<'_> {
         }
     }
 
+    /// Stores the one part that there is; what came of its records.
+    pub fn store_one(&self, control: &mut Control, mut part: Part) -> Result<Tally, HaulError> {
+        self.store(control, &mut part)?;
+        Ok(part.tally)
+    }
+
     fn store(&self, control: &mut Control, part: &mut Part) -> Result<(), HaulError> {
         let mut held_up = 0;
         loop {
@@ -132,6 +138,7 @@ impl Shared<'_> {
 
     /// The rejects go to disk before anything says that their part is in.
     fn close(&self, control: &mut Control, part: &Part, is_last: bool) -> Result<(), HaulError> {
+        corrected::write(control, part)?;
         locked(&self.rejects).add(&part.rejects)?;
         Ok(manifest::tell(control, (part.file, part.begin), &part.tally, is_last)?)
     }

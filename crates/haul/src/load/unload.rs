@@ -6,7 +6,7 @@ use super::manifest::{self, KnownFile};
 use crate::blocks::Blocks;
 use crate::convert::{Context, Converted};
 use crate::table::{Table, quoted};
-use crate::{HaulError, input, refused, session};
+use crate::{HaulError, input, load, refused, session};
 use evenkeel_site::server::Control;
 use std::path::PathBuf;
 
@@ -34,12 +34,18 @@ impl Job<'_> {
         }
         let known = manifest::read(&mut control, &named)?;
         let looked = look(&self.inputs, &known)?;
+        let mut corrected = load::corrections(&mut control, &named.split(',').collect::<Vec<_>>())?;
         self.inputs = looked.iter().map(|file| file.path.clone()).collect();
         let mut done = Vec::new();
         for (index, file) in looked.iter().enumerate() {
             let before = self.loaded(file, &known, &named)?;
+            let corrected = corrected.remove(&before.content).unwrap_or_default();
             for (record_type, table) in self.tables.iter().enumerate() {
-                self.stage(&mut control, (index, record_type), table, before.end)?;
+                let own = self.stage(&mut control, (index, record_type), table, before.end)?;
+                let stored = corrected.values().filter_map(|each| each.stored.as_ref());
+                for (_, line) in stored.filter(|(of, _)| *of == record_type) {
+                    control.load_data_local(&own.load_sql(), &line[..])?;
+                }
             }
             control.exec("BEGIN")?;
             let rows = self.take_out(&mut control, before, file).inspect_err(|_| {
@@ -82,7 +88,7 @@ impl Job<'_> {
         (index, record_type): (usize, usize),
         table: &Table,
         end: u64,
-    ) -> Result<(), HaulError> {
+    ) -> Result<Table, HaulError> {
         let own = Table { name: format!("{ROWS}_{record_type}"), indexes: Vec::new(), ..table.clone() };
         control.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {}", quoted(&own.name)))?;
         control.exec(&own.create_sql().replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1))?;
@@ -100,7 +106,7 @@ impl Job<'_> {
             context.convert(at, &block, &mut lines);
             control.load_data_local(&own.load_sql(), &lines.lines[record_type][..])?;
         }
-        Ok(())
+        Ok(own)
     }
 
     fn take_out(&self, control: &mut Control, before: &KnownFile, file: &Looked) -> Result<u64, HaulError> {
