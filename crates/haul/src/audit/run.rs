@@ -81,11 +81,23 @@ impl Audit<'_> {
         let mut control = Control::connect_until(self.target, self.stop)?;
         detail::prepare(&mut control)?;
         let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
+        let first = tables.found.first().map(|found| (self.record_type, found.name.as_str()));
+        let file = table::with_timestamps(&mut control, self.file, first.as_slice())?;
+        Audit { file: &file, ..self }.go(control, &tables, tell)
+    }
+
+    fn go(
+        self,
+        mut control: Control,
+        tables: &Tables,
+        tell: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Report, HaulError> {
+        let of = &self.file.layout.types()[self.record_type];
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input)).collect();
         let frozen = detail::freeze(&mut control)?;
-        let corrected = self.corrected(&mut control, &tables)?;
+        let corrected = self.corrected(&mut control, tables)?;
         let records = Records {
             file: self.file,
             record_type: self.record_type,
@@ -93,14 +105,14 @@ impl Audit<'_> {
             identities,
             corrected: &corrected,
             canon: &canon,
-            tables: &tables,
+            tables,
             has_keys: self.duplicates == Duplicates::Refuse,
             names_exactly: self.after.is_some(),
             stop: self.stop,
         };
         let total = self.inputs.iter().map(|input| Identity::of(input).map(|found| found.size)).sum();
         let rejects = self.rejects.as_deref();
-        let sides = Sides { records: &records, tables: &tables, canon: &canon, rejects, total, tell };
+        let sides = Sides { records: &records, tables, canon: &canon, rejects, total, tell };
         let (mut report, readings) = self.summed(&sides, &mut control)?;
         let has_snapshots = |table: &table::Found| table.engine.eq_ignore_ascii_case("InnoDB");
         report.snapshot = frozen.filter(|_| tables.found.iter().all(has_snapshots));

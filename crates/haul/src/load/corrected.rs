@@ -6,7 +6,7 @@
 use super::files::{LoadedFile, Looked};
 use super::job::{Job, Loaded, Settled, sum};
 use super::manifest::{self, FILES, KnownFile};
-use super::part::Part;
+use super::part::{Part, split};
 use super::rejects::{Rejects, Turn};
 use super::store::{self, Options, Shared, Warnings};
 use crate::audit::{RejectLine, reject_line};
@@ -80,7 +80,7 @@ pub(crate) fn read(
 pub(super) fn write(control: &mut Control, part: &Part) -> Result<(), TargetError> {
     let mut lines: BTreeMap<u64, (usize, &[u8])> = BTreeMap::new();
     for (of, (all, places)) in part.lines.iter().zip(&part.places).enumerate() {
-        let each = all.split_inclusive(|byte| *byte == b'\n').zip(places);
+        let each = split(all).zip(places);
         lines.extend(each.map(|(line, at)| (*at, (of, line))));
     }
     let mut values = String::new();

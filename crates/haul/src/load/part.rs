@@ -52,7 +52,7 @@ impl Part {
 }
 
 /// Lines with their line feeds. The converter leaves no line feed within a line.
-fn split(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn split(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.split_inclusive(|byte| *byte == b'\n')
 }
 

@@ -23,8 +23,13 @@ impl Job<'_> {
     /// Takes out the rows that its files brought, each file in one transaction with its entry in the manifest.
     /// Errors: a file was not loaded, another layout loaded it, its table has no key, or a row is not as the file has it: nothing of that file
     /// is taken out.
-    pub fn unload(mut self) -> Result<Vec<Unloaded>, HaulError> {
+    pub fn unload(self) -> Result<Vec<Unloaded>, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
+        let file = self.file_for(&mut control)?;
+        Job { file: &file, ..self }.unload_by(control)
+    }
+
+    fn unload_by(mut self, mut control: Control) -> Result<Vec<Unloaded>, HaulError> {
         let named = self.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(",");
         lock(&mut control, &named)?;
         manifest::create(&mut control)?;
