@@ -11,9 +11,9 @@ use super::rejects::{Rejects, Turn};
 use super::store::{self, Options, Shared, Warnings};
 use crate::audit::{RejectLine, reject_line};
 use crate::blocks::{Blocks, records};
-use crate::convert::{Duplicates, Tally, has_keys, tidy};
-use crate::table::{Table, literal};
-use crate::{HaulError, input, refused, session};
+use crate::convert::{Tally, tidy};
+use crate::table::literal;
+use crate::{HaulError, input, refused};
 use evenkeel_site::server::{Control, TargetError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -127,58 +127,35 @@ impl Job<'_> {
             )
             .into());
         }
-        self.check_unique(control)?;
         let known = looked.iter().map(|file| whole(file, known, named)).collect::<Result<Vec<_>, _>>()?;
-        let mut wanted = self.wanted(path, looked, &known)?;
+        let wanted = self.wanted(path, looked, &known)?;
         let mut before = read(control, &named.split(',').collect::<Vec<_>>())?;
         let mut files = Vec::new();
         let inputs: Vec<_> = looked.iter().map(|file| file.path.clone()).collect();
-        let mut serving = session::connect(self.target, self.stop)?;
-        store::prepare(&mut serving)?;
-        for (index, (file, known)) in looked.iter().zip(&known).enumerate() {
-            let (before, wanted) =
-                (before.remove(&known.content).unwrap_or_default(), std::mem::take(&mut wanted[index]));
+        store::prepare(control)?;
+        let shared = Shared {
+            tables: &self.tables,
+            named,
+            engine: *engine,
+            options: Options { warnings: Warnings::Reject, ..self.options },
+            inputs: &inputs,
+            separator: self.file.separator,
+            turn: Turn::default(),
+            // Rejects stay where they are.
+            rejects: Mutex::new(Rejects::open(Path::new("/dev/null"), &[])?),
+            stored: Mutex::new(vec![Tally::default(); looked.len()]),
+            failed: Mutex::new(None),
+            sent: self.sent,
+        };
+        for (index, ((file, known), wanted)) in looked.iter().zip(known).zip(wanted).enumerate() {
+            let before = before.remove(&known.content).unwrap_or_default();
             let part = self.part_of((path, file), wanted, &before)?;
-            let shared = Shared {
-                tables: &self.tables,
-                named,
-                engine: *engine,
-                options: Options { warnings: Warnings::Reject, ..self.options },
-                inputs: &inputs,
-                separator: self.file.separator,
-                turn: Turn::default(),
-                // Rejects stay where they are.
-                rejects: Mutex::new(Rejects::open(Path::new("/dev/null"), &[])?),
-                stored: Mutex::new(vec![Tally::default(); looked.len()]),
-                failed: Mutex::new(None),
-                sent: self.sent,
-            };
-            let tally = shared.store_one(
-                &mut serving,
-                Part { input: index, file: known.id, begin: known.end, end: known.end, ..part },
-            )?;
+            let place = Part { number: index as u64, input: index, file: known.id, begin: known.end, ..part };
+            let tally = shared.store_one(control, Part { end: known.end, ..place })?;
             files.push(LoadedFile { tally, ..LoadedFile::of(file, known) });
         }
         let tally = sum(files.iter().map(|file| &file.tally));
         Ok(Loaded { named: named.clone(), tally, files, notes: settled.notes.clone() })
-    }
-
-    /// A key that came before is seen by the table's index alone.
-    fn check_unique(&self, control: &mut Control) -> Result<(), HaulError> {
-        let asks = self.duplicates == Duplicates::Refuse && has_keys(self.file);
-        for Table { name, .. } in self.tables.iter().filter(|_| asks) {
-            let found = control.query_value(&format!(
-                "SELECT COUNT(*) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() AND NON_UNIQUE = 0 \
-                 AND TABLE_NAME = CONVERT({} USING utf8)",
-                literal(name.as_bytes())
-            ))?;
-            if found.as_deref() == Some("0") {
-                let what =
-                    format!("{name} has no unique index by which a record is known that is there already");
-                return Err(refused(what, "add one on the layout's key, or take --duplicates keep").into());
-            }
-        }
-        Ok(())
     }
 
     /// The rejects of each input by their offsets.
@@ -211,21 +188,11 @@ impl Job<'_> {
                     "correct the RECORD alone; write a tab in it as \\x09, a backslash as \\\\, and letters outside ASCII by their bytes, as \\xfc",
                 );
             };
-            let is_it = |(file_now, before): &(&Looked, &&KnownFile)| {
-                [&*file_now.path.to_string_lossy(), &before.name]
-                    .iter()
-                    .any(|name| tidy(name).as_bytes() == file)
+            let is_it = |(now, before): (&Looked, &&KnownFile)| {
+                let names = [now.path.to_string_lossy(), before.name.as_str().into()];
+                names.iter().any(|name| tidy(name).as_bytes() == file)
             };
-            let name = input::stem(Path::new(&*String::from_utf8_lossy(file)));
-            let is_called = |(file_now, before): &(&Looked, &&KnownFile)| {
-                [file_now.path.as_path(), Path::new(&before.name)]
-                    .iter()
-                    .any(|path| input::stem(path) == name)
-            };
-            let pairs = || looked.iter().zip(known);
-            let Some(index) =
-                pairs().position(|pair| is_it(&pair)).or_else(|| pairs().position(|pair| is_called(&pair)))
-            else {
+            let Some(index) = looked.iter().zip(known).position(is_it) else {
                 others += 1;
                 continue;
             };

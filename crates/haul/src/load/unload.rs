@@ -96,7 +96,11 @@ impl Job<'_> {
     ) -> Result<Table, HaulError> {
         let own = Table { name: format!("{ROWS}_{record_type}"), indexes: Vec::new(), ..table.clone() };
         control.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {}", quoted(&own.name)))?;
-        control.exec(&own.create_sql().replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1))?;
+        control.exec(&format!(
+            "CREATE TEMPORARY TABLE {} LIKE {}",
+            quoted(&own.name),
+            quoted(&table.name)
+        ))?;
         let context = Context {
             file: self.file,
             names: &self.inputs,

@@ -63,7 +63,7 @@ pub fn check_triggers(session: &Session, target: &Target, tables: &[Table], audi
         for Trigger { name, sets } in Trigger::of(&mut control, table)? {
             let of = &table.name;
             match sets.filter(|_| audits) {
-                None => out::tell(&format!("trigger {name} of {of} runs for each row")),
+                None => out::tell(&format!("trigger {name} of {of} runs for each row\n")),
                 Some(column) => {
                     let what = format!(
                         "trigger {name} sets {of}.{column}, so that rows would not be as their records"
