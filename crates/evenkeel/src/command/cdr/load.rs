@@ -208,7 +208,8 @@ fn ended(args: &Args, loaded: &Loaded, check: &Check<'_>, shown: Shown) -> Resul
     let found = audited.is_some_and(|audited| audited.total() > 0);
     // By the server: what does not fit its layout was refused before. A file that comes again has duplicates alone.
     let tally = &loaded.tally;
-    let refused = tally.lines.iter().all(|rows| *rows == 0) && tally.rejects > tally.duplicates;
+    let none = tally.lines.iter().all(|rows| *rows == 0) && tally.rejects > tally.duplicates;
+    let refused = none && args.corrected.is_none();
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
