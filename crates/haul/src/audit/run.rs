@@ -142,12 +142,11 @@ impl Audit<'_> {
 
     /// What came of the rejects of each input, which is known by its content.
     fn corrected(&self, control: &mut Control, tables: &Tables) -> Result<Vec<Corrections>, HaulError> {
-        let names: Vec<&str> = tables.found.iter().map(|table| table.name.as_str()).collect();
-        let mut all = load::corrections(control, &names)?;
-        if all.is_empty() {
+        if !load::any_corrections(control)? {
             return Ok(Vec::new());
         }
-        let of = |input: &PathBuf| Ok(all.remove(&load::content(input)?).unwrap_or_default());
+        let names: Vec<&str> = tables.found.iter().map(|table| table.name.as_str()).collect();
+        let of = |input: &PathBuf| Ok(load::corrections(control, &names, load::content(input)?)?);
         self.inputs.iter().map(of).collect()
     }
 

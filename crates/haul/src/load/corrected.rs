@@ -41,36 +41,34 @@ pub(crate) struct Correction {
 /// By offset of the record in its file.
 pub(crate) type Corrections = BTreeMap<u64, Correction>;
 
-/// Of all files by their contents that were loaded into one of these tables, or into the source of one.
+/// Whether there are any, as far as the account may see.
+pub(crate) fn any(control: &mut Control) -> Result<bool, TargetError> {
+    match control.query_value(&format!("SELECT 1 FROM {CORRECTED} LIMIT 1")) {
+        Err(TargetError::Statement { code: 1142 | 1146, .. }) => Ok(false),
+        found => Ok(found?.is_some()),
+    }
+}
+
+/// Those of a file with this content that was loaded into one of the tables, or into the source of one.
 pub(crate) fn read(
     control: &mut Control,
     tables: &[&str],
-) -> Result<BTreeMap<(u64, u64), Corrections>, TargetError> {
+    (bytes, hash): (u64, u64),
+) -> Result<Corrections, TargetError> {
     let found = control.query(&format!(
-        "SELECT f.bytes, f.xxh3, HEX(f.tables_loaded), c.at_byte, c.record_type, HEX(c.record), HEX(c.line) \
-         FROM {CORRECTED} c JOIN {FILES} f ON f.id = c.file_id"
-    ));
-    let mut all: BTreeMap<_, Corrections> = BTreeMap::new();
-    let rows = match found {
-        Err(TargetError::Statement { code: 1146, .. }) => return Ok(all),
-        found => found?.rows,
+        "SELECT HEX(f.tables_loaded), c.at_byte, c.record_type, HEX(c.record), HEX(c.line) \
+         FROM {CORRECTED} c JOIN {FILES} f ON f.id = c.file_id WHERE f.bytes = {bytes} AND f.xxh3 = {hash}"
+    ))?;
+    let day_of = |source: &str, table: &str| {
+        table.strip_prefix(source).is_some_and(|day| day.is_empty() || day.starts_with('_'))
     };
-    for row in rows {
-        let [Some(bytes), Some(hash), Some(named), Some(at), of, Some(record), line] = &row[..] else {
-            continue;
-        };
-        let number = |text: &String| text.parse::<u64>().unwrap_or(0);
+    let mut all = Corrections::new();
+    for row in &found.rows {
+        let [Some(named), Some(at), of, Some(record), line] = &row[..] else { continue };
         let named = String::from_utf8_lossy(&manifest::unhex(named)).into_owned();
-        let is_of = |source: &str| {
-            tables.iter().any(|table| {
-                table.strip_prefix(source).is_some_and(|day| day.is_empty() || day.starts_with('_'))
-            })
-        };
-        if named.split(',').any(is_of) {
-            let stored = of.as_ref().zip(line.as_ref());
-            let stored = stored.map(|(of, line)| (number(of) as usize, manifest::unhex(line)));
-            let correction = Correction { record: manifest::unhex(record), stored };
-            all.entry((number(bytes), number(hash))).or_default().insert(number(at), correction);
+        if named.split(',').any(|source| tables.iter().any(|table| day_of(source, table))) {
+            let stored = of.as_ref().and_then(|of| of.parse().ok()).zip(line.as_deref().map(manifest::unhex));
+            all.insert(at.parse().unwrap_or(0), Correction { record: manifest::unhex(record), stored });
         }
     }
     Ok(all)
@@ -129,7 +127,7 @@ impl Job<'_> {
         }
         let known = looked.iter().map(|file| whole(file, known, named)).collect::<Result<Vec<_>, _>>()?;
         let wanted = self.wanted(path, looked, &known)?;
-        let mut before = read(control, &named.split(',').collect::<Vec<_>>())?;
+        let names: Vec<_> = named.split(',').collect();
         let mut files = Vec::new();
         let inputs: Vec<_> = looked.iter().map(|file| file.path.clone()).collect();
         store::prepare(control)?;
@@ -148,7 +146,7 @@ impl Job<'_> {
             sent: self.sent,
         };
         for (index, ((file, known), wanted)) in looked.iter().zip(known).zip(wanted).enumerate() {
-            let before = before.remove(&known.content).unwrap_or_default();
+            let before = read(control, &names, known.content)?;
             let part = self.part_of((path, file), wanted, &before)?;
             let place = Part { number: index as u64, input: index, file: known.id, begin: known.end, ..part };
             let tally = shared.store_one(control, Part { end: known.end, ..place })?;

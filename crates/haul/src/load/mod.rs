@@ -20,7 +20,7 @@ mod tables;
 mod unload;
 mod warnings;
 
-pub(crate) use corrected::{Correction, Corrections, read as corrections};
+pub(crate) use corrected::{Correction, Corrections, any as any_corrections, read as corrections};
 pub use files::LoadedFile;
 pub(crate) use files::content;
 pub(crate) use job::lock;

@@ -206,7 +206,7 @@ impl Shared<'_> {
         all: bool,
     ) -> Result<Vec<Warning>, HaulError> {
         let lines: Vec<&[u8]> = split(&part.lines[index]).collect();
-        let (mut bad, mut left) = (Vec::new(), vec![0..lines.len()]);
+        let (mut bad, mut left) = (Vec::new(), std::iter::once(0..lines.len()).collect::<Vec<_>>());
         control.exec("ROLLBACK")?;
         control.exec("BEGIN")?;
         // A foreign key may refer to the rows of another type.

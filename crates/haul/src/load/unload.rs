@@ -39,12 +39,12 @@ impl Job<'_> {
         }
         let known = manifest::read(&mut control, &named)?;
         let looked = look(&self.inputs, &known)?;
-        let mut corrected = load::corrections(&mut control, &named.split(',').collect::<Vec<_>>())?;
         self.inputs = looked.iter().map(|file| file.path.clone()).collect();
         let mut done = Vec::new();
         for (index, file) in looked.iter().enumerate() {
             let before = self.loaded(file, &known, &named)?;
-            let corrected = corrected.remove(&before.content).unwrap_or_default();
+            let names: Vec<_> = named.split(',').collect();
+            let corrected = load::corrections(&mut control, &names, before.content)?;
             for (record_type, table) in self.tables.iter().enumerate() {
                 let own = self.stage(&mut control, (index, record_type), table, before.end)?;
                 let stored = corrected.values().filter_map(|each| each.stored.as_ref());
