@@ -137,7 +137,6 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
         return print(&tables, args);
     };
-    let options = options(args);
     let inputs = super::convert::files(&args.inputs)?;
     let target = server::target(session, text)?;
     server::check(session, &target)?;
@@ -146,7 +145,6 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
     expect_folder(&rejects)?;
     let shown = Shown::new(super::convert::view(session, args.json));
-    let duplicates = args.duplicates;
     let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     let sent = AtomicU64::new(0);
     let first = inputs.first().cloned();
@@ -157,8 +155,8 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         tables,
         rejects: &rejects,
         corrected: args.corrected.as_deref(),
-        duplicates,
-        options,
+        duplicates: args.duplicates,
+        options: options(args),
         sent: &sent,
         stop: &session.stop,
     };
@@ -187,7 +185,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         target: &target,
         tables: &names,
         rejects: &rejects,
-        duplicates,
+        duplicates: args.duplicates,
         scratch: &std::env::temp_dir(),
         names: super::audit::names(args.json),
         stop: &session.stop,
