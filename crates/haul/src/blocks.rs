@@ -68,7 +68,8 @@ impl<R: Read> Blocks<R> {
                 _ if self.ended => break filled,
                 Some(end) => break end,
                 // What is left must not look like a record of its own, so that more than any layout has stays of the line.
-                None if filled >= self.longest => break self.longest / 2,
+                // Of a quote that does not end, the line.
+                None if filled >= self.longest => break self.line(&into[..self.longest / 2]),
                 None => into.resize(filled + BLOCK, 0),
             }
         };
@@ -83,6 +84,11 @@ impl<R: Read> Blocks<R> {
         let head = head(into, self.separator).map_err(io::Error::other)?;
         into.drain(..head);
         if into.is_empty() { self.next(into) } else { Ok(Some(head as u64)) }
+    }
+
+    fn line(&self, bytes: &[u8]) -> usize {
+        let is_delimited = matches!(self.separator, Separator::Delimited { .. });
+        memchr::memchr(b'\n', bytes).filter(|_| is_delimited).map_or(bytes.len(), |end| end + 1)
     }
 
     /// Reads until all of it is full or the stream ends; says how much of it is.
@@ -125,23 +131,37 @@ fn head(block: &[u8], separator: Separator) -> Result<usize, String> {
         return Err(what.to_owned());
     }
     let mark = if block.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let Separator::Delimited { header, .. } = separator else { return Ok(mark) };
-    let line = records(&block[mark..], separator).next().map_or(&b""[..], |(_, line)| line);
-    let whole = memchr::memchr(b'\n', &block[mark + line.len()..])
-        .map_or(block.len(), |end| mark + line.len() + end + 1);
+    let Separator::Delimited { header, dialect } = separator else { return Ok(mark) };
+    let (at, line) = records(&block[mark..], separator).next().unwrap_or_default();
+    let end = mark + at + line.len();
+    let whole = memchr::memchr(b'\n', &block[end..]).map_or(block.len(), |feed| end + feed + 1);
     match header {
         Header::None => Ok(mark),
         Header::Is(hash) if hash != xxh3_64(line) => Err(format!(
             "its header is not that of the layout: {}",
             String::from_utf8_lossy(&line[..line.len().min(200)])
         )),
+        Header::Any if !line.is_empty() && dialect.cells(line).count() == 1 => Err(format!(
+            "its first line has one field, and is taken for a header: {}",
+            String::from_utf8_lossy(&line[..line.len().min(200)])
+        )),
         Header::Any | Header::Is(_) => Ok(whole),
     }
 }
 
+/// Beginnings of files that are packed in a way that is not read.
+const PACKED: [(&[u8], &str); 3] = [
+    (b"PK\x03\x04", "it is a zip archive: unzip -p it to a file"),
+    (b"BZh", "it is packed by bzip2: bunzip2 it"),
+    (b"\xfd7zXZ\0", "it is packed by xz: unxz it"),
+];
+
 /// What the first bytes of a file are that is no text with line feeds.
 fn foreign(block: &[u8]) -> Option<&'static str> {
     let start = &block[..block.len().min(4096)];
+    if let Some((_, what)) = PACKED.iter().find(|(mark, _)| block.starts_with(mark)) {
+        return Some(what);
+    }
     let count = |is: &dyn Fn(usize, u8) -> bool| {
         start.iter().enumerate().filter(|(at, byte)| is(*at, **byte)).count()
     };
@@ -165,10 +185,10 @@ fn foreign(block: &[u8]) -> Option<&'static str> {
     block.contains(&b'\r').then_some("its lines end with CR alone: tr '\\r' '\\n'")
 }
 
-/// The records of a block with their offsets in it, without their line ends.
+/// The records of a block with their offsets in it, without their line ends. Among fields with delimiters a blank line is none.
 pub fn records(block: &[u8], separator: Separator) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
-    std::iter::from_fn(move || {
+    let all = std::iter::from_fn(move || {
         let rest = block.get(at..).filter(|rest| !rest.is_empty())?;
         let (record, whole) = match separator {
             Separator::Line => match memchr::memchr(b'\n', rest) {
@@ -177,7 +197,8 @@ pub fn records(block: &[u8], separator: Separator) -> impl Iterator<Item = (usiz
             },
             Separator::Delimited { dialect, .. } => match dialect.record_end(rest) {
                 Some(whole) => (&rest[..whole - 1], whole),
-                None => (rest, rest.len()),
+                // A quote that does not end takes its line alone.
+                None => memchr::memchr(b'\n', rest).map_or((rest, rest.len()), |end| (&rest[..end], end + 1)),
             },
             Separator::Length(length) => {
                 let end = length.clamp(1, rest.len());
@@ -191,7 +212,8 @@ pub fn records(block: &[u8], separator: Separator) -> impl Iterator<Item = (usiz
             Separator::Length(_) => record,
         };
         Some((start, record))
-    })
+    });
+    all.filter(move |(_, record)| !(record.is_empty() && matches!(separator, Separator::Delimited { .. })))
 }
 
 #[cfg(test)]

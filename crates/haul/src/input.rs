@@ -59,7 +59,7 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, HaulError> {
 fn pattern(word: &str) -> Result<Vec<PathBuf>, HaulError> {
     let nothing = || HaulError::Nothing(word.to_owned());
     let paths = glob::glob(word).map_err(|_| nothing())?;
-    let mut found: Vec<PathBuf> = paths.flatten().filter(|path| !path.is_dir()).collect();
+    let mut found: Vec<PathBuf> = paths.flatten().filter(|path| path.exists() && !path.is_dir()).collect();
     found.sort();
     if found.is_empty() { Err(nothing()) } else { Ok(found) }
 }

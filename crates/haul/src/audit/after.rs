@@ -116,6 +116,8 @@ pub struct Report {
     pub lines: u64,
     /// Those that are refused, by the layout or by the server.
     pub rejected: u64,
+    /// Corrected rejects among those to be stored.
+    pub corrected: u64,
     pub rows: u64,
     /// Those that were in day tables that `cdr retire` dropped.
     pub retired: u64,

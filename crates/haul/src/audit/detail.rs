@@ -68,6 +68,7 @@ fn read_records(
             for (at, record) in records(&block, of.file.separator) {
                 let place = Place { input: number, offset: offset + at as u64 };
                 if let Some(values) = wanted.get_mut(&place) {
+                    let record = of.correction(place).map_or(record, |correction| &correction.record);
                     *values = values_of(&of.file.layout, record).or_else(|| key_alone(sides, record));
                     left -= 1;
                 }

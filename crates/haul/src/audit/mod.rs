@@ -18,5 +18,6 @@ mod tables;
 
 pub use after::{AfterLoad, Changed, Discrepancy, Kind, Report};
 pub(crate) use detail::prepare;
+pub(crate) use refused::{Line as RejectLine, is_repeat, parse as reject_line};
 pub use run::Audit;
 pub(crate) use tables::{named, no_table};

@@ -1,7 +1,7 @@
 //! The side of the files: what is to become of each record.
 
 use super::sums::{Entry, Of, Wanted};
-use super::tables::{Canon, Scratch, Tables};
+use super::tables::{Canon, Hashes, Scratch, Tables};
 use crate::blocks::{Blocks, records};
 use crate::convert::pool;
 use crate::convert::pool::{Sink, Work};
@@ -9,6 +9,7 @@ use crate::dispatch::Day;
 use crate::input::Identity;
 use crate::keys::{Place, Seen};
 use crate::layout::LayoutFile;
+use crate::load::{Correction, Corrections};
 use crate::{HaulError, input, keys};
 use evenkeel_os::Stop;
 use evenkeel_wire::record::Layout;
@@ -23,6 +24,8 @@ pub(super) struct Records<'a> {
     pub inputs: &'a [PathBuf],
     /// What the inputs were when the audit began.
     pub identities: Vec<Option<Identity>>,
+    /// What came of rejects of each input, in its order.
+    pub corrected: &'a [Corrections],
     pub canon: &'a Canon,
     pub tables: &'a Tables,
     /// Whether records that come twice are refused.
@@ -93,8 +96,26 @@ impl Records<'_> {
 
     /// The same of a line of a rejects file.
     pub fn note_listed(&self, record: &[u8], place: Place, of: Of, noted: &mut Noted) -> Option<Entry> {
+        let correction = self.correction(place);
+        if correction.is_some_and(|correction| correction.stored.is_some()) {
+            return None;
+        }
+        let record = correction.map_or(record, |correction| &correction.record);
         let entry = self.note(record, place.packed(), &mut noted.line, &mut noted.scratch)?;
         Some(Entry { of, row: 0, ..entry })
+    }
+
+    /// What came of the record of a place, where it was a reject that was corrected.
+    pub fn correction(&self, place: Place) -> Option<&Correction> {
+        self.corrected.get(place.input as usize)?.get(&place.offset)
+    }
+
+    /// What is noted of a reject that is stored; `None` where it is of another type.
+    fn note_stored(&self, correction: &Correction, place: u64, scratch: &mut Scratch) -> Option<Entry> {
+        let (_, line) = correction.stored.as_ref().filter(|(of, _)| *of == self.record_type)?;
+        let Hashes { group, row } = self.canon.line(line, scratch);
+        let (record, retired) = (xxh3_64(&correction.record), self.retired(&correction.record).unwrap_or(0));
+        Some(Entry { group, of: Of::Line, row, record, place, retired })
     }
 
     /// The number of the day of a record whose table was dropped by age.
@@ -140,12 +161,19 @@ impl Work for Noting<'_, '_> {
         let Noted { entries, other_types, keys, key, line, scratch } = noted;
         for (at, record) in records(block, file.separator) {
             let place = Place { input: self.number, offset: offset + at as u64 };
-            let Some(entry) = self.of.note(record, place.packed(), line, scratch) else {
+            let correction = self.of.correction(place);
+            let stored = correction.filter(|correction| correction.stored.is_some());
+            let record = correction.map_or(record, |correction| &correction.record);
+            let entry = match stored {
+                Some(stored) => self.of.note_stored(stored, place.packed(), scratch),
+                None => self.of.note(record, place.packed(), line, scratch),
+            };
+            let Some(entry) = entry else {
                 *other_types += 1;
                 continue;
             };
             let is_wanted = self.wanted.is_none_or(|wanted| wanted.has(entry.group));
-            if entry.of == Of::Line && self.of.has_keys {
+            if entry.of == Of::Line && self.of.has_keys && stored.is_none() {
                 // Also of what nobody wants: where a group is a whole row, what repeats a key may be in another one.
                 let key = keys::Entry::of(&file.layout, record_type, record, place, key);
                 keys.extend(key.map(|key| (key, is_wanted.then_some(entries.len()))));

@@ -104,14 +104,19 @@ fn entry(of: &Records<'_>, line: &[u8], input: Option<u32>, at: u64, noted: &mut
     of.note_listed(&found.record, place, listed, noted)
 }
 
-struct Line<'a> {
-    file: &'a [u8],
-    offset: u64,
-    reason: &'a [u8],
-    record: Vec<u8>,
+pub(crate) struct Line<'a> {
+    pub file: &'a [u8],
+    pub offset: u64,
+    pub reason: &'a [u8],
+    pub record: Vec<u8>,
 }
 
-fn parse(line: &[u8]) -> Option<Line<'_>> {
+/// Whether a reason is that another record has the key.
+pub(crate) fn is_repeat(reason: &[u8]) -> bool {
+    reason.starts_with(TAKEN) || REPEATS.iter().any(|repeat| reason.starts_with(repeat))
+}
+
+pub(crate) fn parse(line: &[u8]) -> Option<Line<'_>> {
     let mut parts = line.splitn(4, |byte| *byte == b'\t');
     let (file, offset, reason) = (parts.next()?, parts.next()?, parts.next()?);
     let offset = std::str::from_utf8(offset).ok()?.parse().ok().filter(|at| *at < crate::keys::BYTES)?;

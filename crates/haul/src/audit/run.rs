@@ -11,6 +11,7 @@ use crate::convert::Duplicates;
 use crate::dispatch::Day;
 use crate::input::Identity;
 use crate::layout::LayoutFile;
+use crate::load::{self, Corrections};
 use crate::{HaulError, Progress, Step, input, keys, locked, refused, table};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -80,24 +81,38 @@ impl Audit<'_> {
         let mut control = Control::connect_until(self.target, self.stop)?;
         detail::prepare(&mut control)?;
         let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
+        let first = tables.found.first().map(|found| (self.record_type, found.name.as_str()));
+        let file = table::with_timestamps(&mut control, self.file, first.as_slice())?;
+        Audit { file: &file, ..self }.go(control, &tables, tell)
+    }
+
+    fn go(
+        self,
+        mut control: Control,
+        tables: &Tables,
+        tell: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Report, HaulError> {
+        let of = &self.file.layout.types()[self.record_type];
         let canon = tables.canon(&self.file.layout, of)?;
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input)).collect();
         let frozen = detail::freeze(&mut control)?;
+        let corrected = self.corrected(&mut control, tables)?;
         let records = Records {
             file: self.file,
             record_type: self.record_type,
             inputs: &self.inputs,
             identities,
+            corrected: &corrected,
             canon: &canon,
-            tables: &tables,
+            tables,
             has_keys: self.duplicates == Duplicates::Refuse,
             names_exactly: self.after.is_some(),
             stop: self.stop,
         };
         let total = self.inputs.iter().map(|input| Identity::of(input).map(|found| found.size)).sum();
         let rejects = self.rejects.as_deref();
-        let sides = Sides { records: &records, tables: &tables, canon: &canon, rejects, total, tell };
+        let sides = Sides { records: &records, tables, canon: &canon, rejects, total, tell };
         let (mut report, readings) = self.summed(&sides, &mut control)?;
         let has_snapshots = |table: &table::Found| table.engine.eq_ignore_ascii_case("InnoDB");
         report.snapshot = frozen.filter(|_| tables.found.iter().all(has_snapshots));
@@ -120,7 +135,19 @@ impl Audit<'_> {
         }
         report.lines -= refused + report.retired + report.unchecked;
         report.rejected += refused;
+        let stored = corrected.iter().flat_map(|all| all.values()).filter_map(|each| each.stored.as_ref());
+        report.corrected = stored.filter(|(of, _)| *of == self.record_type).count() as u64;
         Ok(report)
+    }
+
+    /// What came of the rejects of each input, which is known by its content.
+    fn corrected(&self, control: &mut Control, tables: &Tables) -> Result<Vec<Corrections>, HaulError> {
+        if !load::any_corrections(control)? {
+            return Ok(Vec::new());
+        }
+        let names: Vec<&str> = tables.found.iter().map(|table| table.name.as_str()).collect();
+        let of = |input: &PathBuf| Ok(load::corrections(control, &names, load::content(input)?)?);
+        self.inputs.iter().map(of).collect()
     }
 
     fn check_inputs(&self) -> Result<(), HaulError> {
@@ -177,6 +204,7 @@ impl Audit<'_> {
             lines,
             rejected,
             rows: rows.count(Of::Row),
+            corrected: 0,
             retired: 0,
             unchecked: 0,
             tables: sides

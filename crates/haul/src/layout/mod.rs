@@ -217,6 +217,7 @@ pub(crate) fn parse(text: &str) -> Result<LayoutFile, Problem> {
         return Err(Problem::new(text));
     }
     let dialect = file.delimited.as_ref().map(DelimitedTable::separator).transpose()?;
+    let named = file.zone.is_some();
     let zone = zone::offsets(file.zone.as_deref().unwrap_or("UTC")).map_err(Problem::new)?;
     let record_type = |table| record_type(table, dialect.is_some(), &zone);
     let types = tables.into_iter().map(record_type).collect::<Result<Vec<_>, _>>()?;
@@ -228,7 +229,7 @@ pub(crate) fn parse(text: &str) -> Result<LayoutFile, Problem> {
         (SeparatorWord::None, [one]) if !file.ragged && dialect.is_none() => Separator::Length(one.length()),
         _ => return Err(Problem::new("records without line ends are of one type and one length")),
     };
-    Ok(LayoutFile { layout, separator, text: text.to_owned() })
+    Ok(LayoutFile { layout, separator, text: text.to_owned(), zone: named.then_some(zone) })
 }
 
 fn record_type(table: RecordTable, is_delimited: bool, zone: &Offsets) -> Result<RecordType, Problem> {
@@ -306,6 +307,8 @@ fn problem(text: &str, error: &toml::de::Error) -> Problem {
 pub struct LayoutFile {
     pub layout: Layout,
     pub separator: Separator,
+    /// Offsets of the zone that it names.
+    pub(crate) zone: Option<Offsets>,
     /// The file as it stands, so that work on one layout is not gone on with by another.
     pub text: String,
 }

@@ -36,6 +36,25 @@ pub struct LoadedFile {
     pub tally: Tally,
 }
 
+impl LoadedFile {
+    /// One that the manifest knows; what changed since is not audited.
+    pub(super) fn of(file: &Looked, before: &KnownFile) -> Self {
+        Self {
+            path: file.path.clone(),
+            name: before.name.clone(),
+            id: before.id,
+            identity: file.identity,
+            before: before.end,
+            done: true,
+            records_before: before.records,
+            rows_before: before.rows,
+            rejects_before: before.rejects,
+            audited_before: false,
+            tally: Tally::default(),
+        }
+    }
+}
+
 /// A file as it is now.
 pub(super) struct Looked {
     pub path: PathBuf,
@@ -89,6 +108,11 @@ fn read_whole<T>(path: &Path, hash: &dyn Fn() -> Result<T, HaulError>) -> Result
             Err(HaulError::Changed { path: path.to_owned(), at: before.map_or(0, |was| was.size), what })
         }
     }
+}
+
+/// Length and XXH3 of what a file says.
+pub(crate) fn content(path: &Path) -> Result<Content, HaulError> {
+    Ok(hash(path, &BTreeSet::new())?.0)
 }
 
 /// Length and XXH3.
@@ -154,7 +178,7 @@ fn one(
     }
     if before.done && before.rejects > 0 && before.rows > 0 && before.layout != ground.layout {
         let what = format!("{name} was loaded by another layout, with {} rejects", before.rejects);
-        let hint = "take it out by `evenkeel cdr unload` with that layout, and load it by this one";
+        let hint = "--corrected calls.rejects with this layout loads the rejects that it takes; or take the file out by `evenkeel cdr unload` with that layout, and load it by this one";
         return Err(HaulError::File(refused(what, hint)));
     }
     // Nothing of it is stored, and by the layout of now some of it may be.
@@ -174,19 +198,7 @@ fn one(
             "go on with the layout that it was begun with, or empty the table and take --again",
         )));
     }
-    Ok(LoadedFile {
-        path: file.path,
-        name: before.name.clone(),
-        id: before.id,
-        identity: file.identity,
-        before: before.end,
-        done,
-        records_before: before.records,
-        rows_before: before.rows,
-        rejects_before: before.rejects,
-        audited_before: audited,
-        tally: Tally::default(),
-    })
+    Ok(LoadedFile { done, audited_before: audited, ..LoadedFile::of(&file, before) })
 }
 
 fn fresh(

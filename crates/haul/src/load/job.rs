@@ -8,7 +8,7 @@ use super::{files, manifest, store};
 use crate::audit::{AfterLoad, Audit, Report};
 use crate::convert::{Duplicates, Tally};
 use crate::layout::LayoutFile;
-use crate::table::{Engine, Table, literal};
+use crate::table::{Engine, Table, literal, with_timestamps};
 use crate::{HaulError, Progress, Step, dispatch, locked, session};
 use evenkeel_os::Stop;
 use evenkeel_site::server::{Control, Target};
@@ -26,6 +26,8 @@ pub struct Job<'a> {
     /// Tables by record type; made where they are missing.
     pub tables: Vec<Table>,
     pub rejects: &'a Path,
+    /// A file of rejects of the inputs, which are loaded: those that the layout takes now are added.
+    pub corrected: Option<&'a Path>,
     pub duplicates: Duplicates,
     pub options: Options,
     /// Bytes of lines that were sent to the server, for who watches; those of a part that is sent again count again.
@@ -69,9 +71,28 @@ const BUSY_S: u32 = 10;
 impl Job<'_> {
     /// Loads all that is not in yet. Nothing of a file is stored of which too many records are rejects.
     /// Errors: anything that cannot be read or stored; what is in stays in, and a rerun goes on.
-    pub fn run(mut self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
+    pub fn run(self, tell: &mut (dyn FnMut(&Progress) + Send)) -> Result<Loaded, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
-        let Settled { named, engine, origin, looked, known, notes } = self.settle(&mut control)?;
+        let file = self.file_for(&mut control)?;
+        Job { file: &file, ..self }.go(control, tell)
+    }
+
+    /// The layout as the tables take it.
+    pub(super) fn file_for(&self, control: &mut Control) -> Result<LayoutFile, HaulError> {
+        let names: Vec<_> = self.tables.iter().map(|table| table.name.as_str()).enumerate().collect();
+        with_timestamps(control, self.file, &names)
+    }
+
+    fn go(
+        mut self,
+        mut control: Control,
+        tell: &mut (dyn FnMut(&Progress) + Send),
+    ) -> Result<Loaded, HaulError> {
+        let settled = self.settle(&mut control)?;
+        if let Some(path) = self.corrected {
+            return self.correct(&mut control, &settled, path);
+        }
+        let Settled { named, engine, origin, looked, known, notes } = settled;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
         let mut files = files::plan(&mut control, &ground, looked, &known)?;
         self.inputs = files.iter().map(|file| file.path.clone()).collect();
@@ -103,7 +124,7 @@ impl Job<'_> {
     }
 
     pub(super) fn rules(&self) -> u64 {
-        let LayoutFile { layout, separator, text } = self.file;
+        let LayoutFile { layout, separator, text, .. } = self.file;
         let refuses = self.duplicates == Duplicates::Refuse;
         xxh3_64(format!("{refuses} {:?} {separator:?} {text}", layout.is_ragged()).as_bytes())
     }

@@ -5,6 +5,7 @@
 //! it that is in, unpacked, with what became of its records. A part's row goes in the transaction of the part's rows; it is the
 //! first thing in it, so that two loads that would store the same bytes meet there and one of them ends.
 
+use super::corrected::{self, CORRECTED};
 use crate::HaulError;
 use crate::convert::Tally;
 use crate::table::literal;
@@ -26,7 +27,9 @@ pub(crate) struct KnownFile {
     /// How much of it is in: its parts, which lie one behind the other from its beginning.
     pub end: u64,
     pub records: u64,
+    /// Those of corrected rejects with them.
     pub rows: u64,
+    /// Those that still are.
     pub rejects: u64,
     /// Whether its parts lie otherwise.
     pub has_holes: bool,
@@ -66,7 +69,7 @@ pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
          end_byte BIGINT UNSIGNED NOT NULL, records BIGINT UNSIGNED NOT NULL, rows_stored BIGINT UNSIGNED NOT NULL, \
          rejects BIGINT UNSIGNED NOT NULL, PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
     ))?;
-    Ok(())
+    control.exec(corrected::CREATE).map(drop)
 }
 
 /// All files that were loaded, or begun, into these tables, in the order in which they were begun.
@@ -75,7 +78,7 @@ pub(crate) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>
         "SELECT f.id, HEX(f.name), f.bytes, f.xxh3, f.layout, f.state, f.origin, COALESCE(MAX(p.end_byte), 0), \
          COALESCE(SUM(p.records), 0), COALESCE(SUM(p.rows_stored), 0), COALESCE(SUM(p.rejects), 0), \
          COALESCE(SUM(p.end_byte - p.begin_byte), 0) <> COALESCE(MAX(p.end_byte), 0), \
-         f.audited \
+         f.audited, (SELECT COUNT(c.line) FROM {CORRECTED} c WHERE c.file_id = f.id) \
          FROM {FILES} f LEFT JOIN {PARTS} p ON p.file_id = f.id WHERE f.tables_loaded = {} \
          GROUP BY f.id, f.name, f.bytes, f.xxh3, f.layout, f.state, f.origin, f.audited ORDER BY f.id",
         literal(tables.as_bytes())
@@ -86,26 +89,26 @@ pub(crate) fn read(control: &mut Control, tables: &str) -> Result<Vec<KnownFile>
 fn known(row: &[Option<String>]) -> KnownFile {
     let text = |at: usize| row.get(at).and_then(Option::as_deref).unwrap_or_default();
     let number = |at: usize| text(at).parse().unwrap_or(0);
+    let corrected = number(13);
     KnownFile {
         id: number(0),
-        name: unhex(text(1)),
+        name: String::from_utf8_lossy(&unhex(text(1))).into_owned(),
         content: (number(2), number(3)),
         layout: number(4),
         done: text(5) == "done",
         origin: Origin::of(text(6)),
         end: number(7),
         records: number(8),
-        rows: number(9),
-        rejects: number(10),
+        rows: number(9) + corrected,
+        rejects: number(10).saturating_sub(corrected),
         has_holes: text(11) != "0",
         audited: text(12) == "1",
     }
 }
 
-fn unhex(digits: &str) -> String {
+pub(super) fn unhex(digits: &str) -> Vec<u8> {
     let byte = |at: usize| digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    let bytes: Vec<u8> = (0..digits.len()).step_by(2).filter_map(byte).collect();
-    String::from_utf8_lossy(&bytes).into_owned()
+    (0..digits.len()).step_by(2).filter_map(byte).collect()
 }
 
 /// Notes that a file is begun; its number.
@@ -171,7 +174,9 @@ pub(crate) fn forget(
 ) -> Result<(), TargetError> {
     let Some(ids) = ids(files) else { return Ok(()) };
     control.exec("BEGIN")?;
-    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id IN ({ids})"))?;
+    for table in [PARTS, CORRECTED] {
+        control.exec(&format!("DELETE FROM {table} WHERE file_id IN ({ids})"))?;
+    }
     control.exec(&match also_files {
         true => format!("DELETE FROM {FILES} WHERE id IN ({ids})"),
         false => format!("UPDATE {FILES} SET state = 'begun', audited = 0 WHERE id IN ({ids})"),
@@ -181,7 +186,9 @@ pub(crate) fn forget(
 
 /// Within a transaction of the caller's.
 pub(super) fn remove(control: &mut Control, file: &KnownFile) -> Result<(), TargetError> {
-    control.exec(&format!("DELETE FROM {PARTS} WHERE file_id = {}", file.id))?;
+    for table in [PARTS, CORRECTED] {
+        control.exec(&format!("DELETE FROM {table} WHERE file_id = {}", file.id))?;
+    }
     control.exec(&format!("DELETE FROM {FILES} WHERE id = {}", file.id)).map(drop)
 }
 

@@ -7,6 +7,7 @@
 //! in the table. Tables without transactions have no such parts: a load of them that was cut is emptied and begun again
 //! ([`files`]).
 
+mod corrected;
 mod files;
 mod job;
 mod limit;
@@ -19,7 +20,9 @@ mod tables;
 mod unload;
 mod warnings;
 
+pub(crate) use corrected::{Correction, Corrections, any as any_corrections, read as corrections};
 pub use files::LoadedFile;
+pub(crate) use files::content;
 pub(crate) use job::lock;
 pub use job::{Check, Job, Loaded};
 pub use store::{Indexes, MaxRejects, Options, Warnings};

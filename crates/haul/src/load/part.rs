@@ -1,6 +1,7 @@
 //! A part: the lines of a bounded number of bytes of one file, which are stored together or not at all.
 
 use crate::convert::{Converted, Tally};
+use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub(super) struct Part {
@@ -16,6 +17,8 @@ pub(super) struct Part {
     pub places: Vec<Vec<u64>>,
     pub rejects: Vec<u8>,
     pub tally: Tally,
+    /// Rejects that are stored after all, or were corrected in vain: their records by the offsets in the file.
+    pub corrected: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Part {
@@ -49,7 +52,7 @@ impl Part {
 }
 
 /// Lines with their line feeds. The converter leaves no line feed within a line.
-fn split(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(super) fn split(lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.split_inclusive(|byte| *byte == b'\n')
 }
 

@@ -1,15 +1,15 @@
 //! One connection: stores parts, each as a whole or not at all.
 
-use super::part::Part;
+use super::part::{Part, split};
 use super::rejects::{Rejects, Turn, Waited};
 use super::warnings::Warning;
-use super::{manifest, warnings};
+use super::{corrected, manifest, warnings};
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
 use crate::input::Counted;
 use crate::table::{Engine, Table};
 use crate::{HaulError, input, locked, refused};
-use evenkeel_site::server::Control;
+use evenkeel_site::server::{Control, TargetError};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use std::sync::mpsc::Receiver;
 
 /// ER_LOCK_WAIT_TIMEOUT and ER_LOCK_DEADLOCK: the part can be sent again.
 const HELD_UP: [u16; 2] = [1205, 1213];
+/// What a record alone can cause, also by a trigger: no NULL, its key, its range, its width, a foreign key, a SIGNAL.
+const BY_RECORD: [u16; 6] = [1048, 1062, 1264, 1406, 1452, 1644];
 const ATTEMPTS: u32 = 6;
 /// Seconds that a part waits for the locks of others.
 const LOCK_WAIT_S: u32 = 10;
@@ -51,7 +53,7 @@ enum Attempt {
 /// Settings of the session that rows are loaded in, where what does not fit is a warning.
 pub(super) fn prepare(control: &mut Control) -> Result<(), HaulError> {
     control.exec(&format!(
-        "SET SESSION sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', max_error_count = {}, sql_notes = 1, \
+        "SET SESSION time_zone = '+00:00', sql_mode = 'NO_ENGINE_SUBSTITUTION,NO_AUTO_VALUE_ON_ZERO', max_error_count = {}, sql_notes = 1, \
          innodb_lock_wait_timeout = {LOCK_WAIT_S}",
         warnings::KEPT
     ))?;
@@ -71,6 +73,12 @@ impl Shared<'_> {
                 return self.turn.end();
             }
         }
+    }
+
+    /// Stores the one part that there is; what came of its records.
+    pub fn store_one(&self, control: &mut Control, mut part: Part) -> Result<Tally, HaulError> {
+        self.store(control, &mut part)?;
+        Ok(part.tally)
     }
 
     fn store(&self, control: &mut Control, part: &mut Part) -> Result<(), HaulError> {
@@ -132,6 +140,7 @@ impl Shared<'_> {
 
     /// The rejects go to disk before anything says that their part is in.
     fn close(&self, control: &mut Control, part: &Part, is_last: bool) -> Result<(), HaulError> {
+        corrected::write(control, part)?;
         locked(&self.rejects).add(&part.rejects)?;
         Ok(manifest::tell(control, (part.file, part.begin), &part.tally, is_last)?)
     }
@@ -152,10 +161,9 @@ impl Shared<'_> {
     fn send(&self, control: &mut Control, part: &Part) -> Result<Option<Attempt>, HaulError> {
         for (index, table) in self.tables.iter().enumerate() {
             let Some(lines) = part.lines.get(index).filter(|lines| !lines.is_empty()) else { continue };
-            let stored = control
-                .load_data_local(&table.load_sql(), Counted { stream: lines.as_slice(), read: self.sent })?;
-            if control.warnings() > 0 {
-                return Ok(Some(Attempt::Warned(index, warnings::read(control, table)?)));
+            let (stored, found) = self.load(control, table, lines)?;
+            if !found.is_empty() {
+                return Ok(Some(Attempt::Warned(index, found)));
             }
             let sent = part.tally.lines[index];
             if stored != sent {
@@ -171,14 +179,70 @@ impl Shared<'_> {
         Ok(None)
     }
 
+    /// Sends lines; the rows that were stored, and what the server says against any.
+    fn load(
+        &self,
+        control: &mut Control,
+        table: &Table,
+        lines: &[u8],
+    ) -> Result<(u64, Vec<Warning>), HaulError> {
+        let stream = Counted { stream: lines, read: self.sent };
+        match control.load_data_local(&table.load_sql(), stream) {
+            Ok(stored) if control.warnings() == 0 => Ok((stored, Vec::new())),
+            Ok(stored) => Ok((stored, warnings::read(control, table)?)),
+            Err(TargetError::Statement { code, message, .. }) if BY_RECORD.contains(&code) => {
+                Ok((0, vec![Warning { row: None, code, text: warnings::text(code, &message, table) }]))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The rows that the server speaks against without saying which they are, by sending ever smaller halves; the first one, or all.
+    fn sift(
+        &self,
+        control: &mut Control,
+        part: &Part,
+        index: usize,
+        all: bool,
+    ) -> Result<Vec<Warning>, HaulError> {
+        let lines: Vec<&[u8]> = split(&part.lines[index]).collect();
+        let (mut bad, mut left) = (Vec::new(), std::iter::once(0..lines.len()).collect::<Vec<_>>());
+        control.exec("ROLLBACK")?;
+        control.exec("BEGIN")?;
+        // A foreign key may refer to the rows of another type.
+        for (table, lines) in self.tables.iter().zip(&part.lines).take(index) {
+            self.load(control, table, lines)?;
+        }
+        while let Some(range) = left.pop().filter(|_| all || bad.is_empty()) {
+            control.exec("SAVEPOINT evenkeel")?;
+            let (_, found) = self.load(control, &self.tables[index], &lines[range.clone()].concat())?;
+            let Some(warning) = found.into_iter().next() else { continue };
+            control.exec("ROLLBACK TO SAVEPOINT evenkeel")?;
+            match range.len() {
+                1 => bad.push(Warning { row: Some(range.start), ..warning }),
+                length => {
+                    let middle = range.start + length / 2;
+                    left.extend([middle..range.end, range.start..middle]);
+                }
+            }
+        }
+        control.exec("ROLLBACK")?;
+        Ok(bad)
+    }
+
     /// Takes back what was sent, and makes rejects of what the server did not store as it was.
     fn warned(
         &self,
         control: &mut Control,
         part: &mut Part,
         index: usize,
-        found: Vec<Warning>,
+        mut found: Vec<Warning>,
     ) -> Result<(), HaulError> {
+        let is_asked = self.options.warnings == Warnings::Reject && self.engine.has_transactions();
+        if self.engine.has_transactions() && found.iter().all(|warning| warning.row.is_none()) {
+            let sifted = self.sift(control, part, index, is_asked)?;
+            found = if sifted.is_empty() { found } else { sifted };
+        }
         let place = |row: usize| part.places[index].get(row).copied();
         let mut reasons = BTreeMap::new();
         for warning in &found {
@@ -186,7 +250,6 @@ impl Shared<'_> {
                 reasons.entry(row).or_insert_with(|| warning.text.clone());
             }
         }
-        let is_asked = self.options.warnings == Warnings::Reject && self.engine.has_transactions();
         if !is_asked || reasons.is_empty() || warnings::has_check(&found) {
             let offset = found.first().and_then(|first| place(first.row?));
             return Err(self.warning_error(part, &found, offset));

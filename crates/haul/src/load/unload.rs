@@ -6,7 +6,7 @@ use super::manifest::{self, KnownFile};
 use crate::blocks::Blocks;
 use crate::convert::{Context, Converted};
 use crate::table::{Table, quoted};
-use crate::{HaulError, input, refused, session};
+use crate::{HaulError, input, load, refused, session};
 use evenkeel_site::server::Control;
 use std::path::PathBuf;
 
@@ -23,8 +23,13 @@ impl Job<'_> {
     /// Takes out the rows that its files brought, each file in one transaction with its entry in the manifest.
     /// Errors: a file was not loaded, another layout loaded it, its table has no key, or a row is not as the file has it: nothing of that file
     /// is taken out.
-    pub fn unload(mut self) -> Result<Vec<Unloaded>, HaulError> {
+    pub fn unload(self) -> Result<Vec<Unloaded>, HaulError> {
         let mut control = session::connect(self.target, self.stop)?;
+        let file = self.file_for(&mut control)?;
+        Job { file: &file, ..self }.unload_by(control)
+    }
+
+    fn unload_by(mut self, mut control: Control) -> Result<Vec<Unloaded>, HaulError> {
         let named = self.tables.iter().map(|table| table.name.as_str()).collect::<Vec<_>>().join(",");
         lock(&mut control, &named)?;
         manifest::create(&mut control)?;
@@ -38,8 +43,14 @@ impl Job<'_> {
         let mut done = Vec::new();
         for (index, file) in looked.iter().enumerate() {
             let before = self.loaded(file, &known, &named)?;
+            let names: Vec<_> = named.split(',').collect();
+            let corrected = load::corrections(&mut control, &names, before.content)?;
             for (record_type, table) in self.tables.iter().enumerate() {
-                self.stage(&mut control, (index, record_type), table, before.end)?;
+                let own = self.stage(&mut control, (index, record_type), table, before.end)?;
+                let stored = corrected.values().filter_map(|each| each.stored.as_ref());
+                for (_, line) in stored.filter(|(of, _)| *of == record_type) {
+                    control.load_data_local(&own.load_sql(), &line[..])?;
+                }
             }
             control.exec("BEGIN")?;
             let rows = self.take_out(&mut control, before, file).inspect_err(|_| {
@@ -82,10 +93,14 @@ impl Job<'_> {
         (index, record_type): (usize, usize),
         table: &Table,
         end: u64,
-    ) -> Result<(), HaulError> {
+    ) -> Result<Table, HaulError> {
         let own = Table { name: format!("{ROWS}_{record_type}"), indexes: Vec::new(), ..table.clone() };
         control.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {}", quoted(&own.name)))?;
-        control.exec(&own.create_sql().replacen("CREATE TABLE", "CREATE TEMPORARY TABLE", 1))?;
+        control.exec(&format!(
+            "CREATE TEMPORARY TABLE {} LIKE {}",
+            quoted(&own.name),
+            quoted(&table.name)
+        ))?;
         let context = Context {
             file: self.file,
             names: &self.inputs,
@@ -100,7 +115,7 @@ impl Job<'_> {
             context.convert(at, &block, &mut lines);
             control.load_data_local(&own.load_sql(), &lines.lines[record_type][..])?;
         }
-        Ok(())
+        Ok(own)
     }
 
     fn take_out(&self, control: &mut Control, before: &KnownFile, file: &Looked) -> Result<u64, HaulError> {

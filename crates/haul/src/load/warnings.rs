@@ -60,7 +60,7 @@ fn ask_row(control: &mut Control, number: u64) -> Result<Option<usize>, TargetEr
 }
 
 /// The server's messages have values of the record in them, which do not belong into logs.
-fn text(code: u16, message: &str, table: &Table) -> String {
+pub(super) fn text(code: u16, message: &str, table: &Table) -> String {
     let named = table.columns.iter().filter(|column| {
         [format!("column '{}'", column.name), format!("`{}` at row", column.name)]
             .iter()
@@ -77,6 +77,8 @@ fn text(code: u16, message: &str, table: &Table) -> String {
         1526 => "the table has no partition for it",
         4025 | 3819 => "a CHECK of the table refuses it",
         1452 => "a foreign key refuses it",
+        // By whoever wrote the trigger, so that it is for people to read.
+        1644 => return format!("a trigger of the table refuses it: {message} (error 1644)"),
         _ => "the server did not store it as it was sent",
     };
     match named.max_by_key(|column| column.name.len()) {

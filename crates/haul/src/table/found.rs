@@ -1,9 +1,10 @@
 //! A table that is there already, held against a layout.
 
 use super::{Column, Engine, Table, literal};
-use crate::{Refused, refused};
-use evenkeel_site::server::{Control, TargetError};
-use evenkeel_wire::record::{Charset, Kind};
+use crate::layout::LayoutFile;
+use crate::{HaulError, Refused, refused};
+use evenkeel_site::server::{Control, Flavor, TargetError};
+use evenkeel_wire::record::{Charset, Field, Kind};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -144,6 +145,8 @@ impl FoundColumn {
                 "datetime" => Ok(()),
                 "date" if column.width < 14 => Ok(()),
                 "date" => Err("it has no place for the time of the day"),
+                "timestamp" if column.width >= 14 => Ok(()),
+                "timestamp" => Err("it is an instant, and a day is none"),
                 "bigint" => Ok(()),
                 _ => Err("it does not store times"),
             },
@@ -197,6 +200,43 @@ impl FoundColumn {
             (None, _) => Err("it does not store decimal numbers exactly"),
         }
     }
+}
+
+/// The layout for tables of its types that are there: what goes to a TIMESTAMP column is an instant in UTC, as the session is to be.
+pub(crate) fn with_timestamps(
+    control: &mut Control,
+    file: &LayoutFile,
+    tables: &[(usize, &str)],
+) -> Result<LayoutFile, HaulError> {
+    let mut file = file.clone();
+    let version = control.version();
+    let is_long = version.flavor == Flavor::MariaDb && version.numbers >= (11, 5, 0);
+    let until = if is_long { *b"21060207062815" } else { *b"20380119031407" };
+    control.exec("SET SESSION time_zone = '+00:00'")?;
+    for (index, name) in tables {
+        let Some(found) = Found::read(control, name)? else { continue };
+        for column in found.columns.iter().filter(|column| column.data_type == "timestamp") {
+            let is_it =
+                |field: &&Field| field.kind == Kind::Time && field.name.eq_ignore_ascii_case(&column.name);
+            let Some(field) =
+                file.layout.types()[*index].fields.iter().find(is_it).map(|field| field.name.clone())
+            else {
+                continue;
+            };
+            let Some(zone) = &file.zone else {
+                let what = format!(
+                    "column {name}.{field} is a TIMESTAMP, which is an instant, and the layout names no zone"
+                );
+                return Err(refused(
+                    what,
+                    "add a line at the top of the layout: zone = \"UTC\", or the zone of the records' clock",
+                )
+                .into());
+            };
+            file.layout = file.layout.in_utc(*index, &field, zone, until);
+        }
+    }
+    Ok(file)
 }
 
 /// A table's name as the server knows it: in small letters where it takes `Calls` and `calls` for one table. By this name the

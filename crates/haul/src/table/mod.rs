@@ -6,12 +6,14 @@
 
 mod found;
 mod sql;
+mod triggers;
 
 use crate::{Refused, refused};
 pub use evenkeel_site::server::{literal, quoted};
 use evenkeel_wire::record::{Blank, Charset, Field, Kind, Layout};
-pub(crate) use found::folded;
 pub use found::{Found, FoundColumn};
+pub(crate) use found::{folded, with_timestamps};
+pub use triggers::Trigger;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

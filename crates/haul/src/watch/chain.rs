@@ -54,6 +54,7 @@ impl Chain<'_> {
             target: self.target,
             tables: vec![self.table.clone()],
             rejects: &rejects,
+            corrected: None,
             duplicates: self.duplicates,
             options: self.options,
             sent: &sent,

@@ -188,6 +188,7 @@ impl Files {
             target,
             tables: vec![self.table(plan.way)?],
             rejects: &rejects,
+            corrected: None,
             duplicates: Duplicates::Keep,
             options: Options {
                 connections: 1,
@@ -223,6 +224,7 @@ mod tests {
             other_types: 0,
             lines: 100,
             rejected: 0,
+            corrected: 0,
             rows,
             retired: 0,
             unchecked: 0,

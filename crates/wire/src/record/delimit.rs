@@ -128,6 +128,9 @@ impl Layout {
             field.pattern.as_ref().map(|pattern| pattern.instant(value).ok_or(What::Time)).transpose()?;
         let value = instant.as_ref().map_or(value, |instant| &instant[..]);
         field.judge(value)?;
+        if field.pattern.as_ref().is_some_and(|pattern| pattern.is_outside(value)) {
+            return Err(What::Timestamp);
+        }
         let value = field.kind.pointed(value);
         match plain {
             true => out.extend_from_slice(&value),

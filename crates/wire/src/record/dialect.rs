@@ -17,12 +17,17 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// Bytes of the first record, its line feed included; `None` where the record does not end here.
+    /// Bytes of the first record, its line feed included; `None` where the record does not end here. One with something behind a quote that
+    /// ends is its first line, so that a quote too many takes no other record with it.
     pub fn record_end(&self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         loop {
             if self.quote.is_some() && bytes.get(at).copied() == self.quote {
-                at = self.closing(bytes, at + 1)? + 1;
+                let end = self.closing(bytes, at + 1)? + 1;
+                if bytes.get(end).is_some_and(|next| *next != self.delimiter && !b"\r\n".contains(next)) {
+                    return memchr(b'\n', &bytes[at..]).map(|line| at + line + 1);
+                }
+                at = end;
             }
             at += self.stop(&bytes[at..])?;
             if bytes[at] == b'\n' {
@@ -138,6 +143,7 @@ mod tests {
             assert_eq!(cells(CSV, record), Err(What::Quote), "{record}");
         }
         assert_eq!(CSV.record_end(b"a,\"b\nc"), None);
+        assert_eq!(CSV.record_end(b"a,\"b\nc,\"d\"\n"), Some(5));
     }
 
     proptest! {

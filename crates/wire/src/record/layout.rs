@@ -2,10 +2,12 @@
 
 use super::dialect::Dialect;
 use super::field::{Field, trimmed};
+use super::pattern::Pattern;
 use super::plan::{Plan, RecordType};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -86,6 +88,16 @@ impl Layout {
     /// The same of records whose fields are parted by a delimiter: a field begins at the column of its `start`, and has a width of one.
     pub fn delimited(self, dialect: Option<Dialect>) -> Self {
         Self { dialect, ..self }
+    }
+
+    /// The same with a field as an instant in UTC, up to one, as a TIMESTAMP holds it.
+    pub fn in_utc(mut self, index: usize, name: &str, zone: &Arc<[(i64, i64)]>, until: [u8; 14]) -> Self {
+        for field in self.types[index].fields.iter_mut().filter(|field| field.name == name) {
+            let digits = || Pattern::parse("yyyymmddhhmmss", Arc::clone(zone));
+            field.pattern = field.pattern.take().or_else(digits).map(|pattern| pattern.in_utc(until));
+        }
+        self.plans = self.types.iter().map(Plan::new).collect();
+        self
     }
 
     pub fn dialect(&self) -> Option<Dialect> {

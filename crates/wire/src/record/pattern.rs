@@ -8,7 +8,12 @@ pub struct Pattern {
     form: Form,
     /// For instants that say how far they are from UTC: from which second since 1970 on the clock is so many seconds ahead of it.
     zone: Arc<[(i64, i64)]>,
+    /// Instants are wanted on the clock of UTC, not on that of the zone, up to this one.
+    utc_until: Option<[u8; 14]>,
 }
+
+/// The first instant that a TIMESTAMP holds.
+const FIRST: &[u8] = b"19700101000001";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
@@ -53,7 +58,17 @@ impl Pattern {
             "iso" => Form::Iso,
             text => Form::Items(items(text.as_bytes())?),
         };
-        Some(Self { form, zone })
+        Some(Self { form, zone, utc_until: None })
+    }
+
+    /// The same for a TIMESTAMP, which holds instants up to one.
+    pub fn in_utc(self, until: [u8; 14]) -> Self {
+        Self { utc_until: Some(until), ..self }
+    }
+
+    /// Whether a TIMESTAMP is wanted and does not hold this instant.
+    pub(super) fn is_outside(&self, instant: &[u8]) -> bool {
+        self.utc_until.is_some_and(|until| instant < FIRST || instant > &until[..])
     }
 
     /// Whether it has more than a day.
@@ -70,16 +85,35 @@ impl Pattern {
     /// `yyyymmddhhmmss` on the clock of the zone, or `yyyymmdd` of a pattern without a time; `None` where the value is not of this form.
     pub fn instant(&self, value: &[u8]) -> Option<Vec<u8>> {
         match &self.form {
-            Form::Epoch(units) => Some(self.local(number(value)? / units)),
+            Form::Epoch(units) => {
+                let point =
+                    value.iter().position(|byte| *byte == b'.').filter(|at| is_digits(&value[at + 1..]));
+                Some(self.local(number(&value[..point.unwrap_or(value.len())])? / units))
+            }
             Form::Iso => self.iso(value),
-            Form::Items(items) => Some(read(items, value)?.text()),
+            Form::Items(items) => self.clock(read(items, value)?),
         }
     }
 
     fn local(&self, seconds: i64) -> Vec<u8> {
-        let after = self.zone.partition_point(|(from, _)| *from <= seconds);
-        let ahead = after.checked_sub(1).map_or(0, |index| self.zone[index].1);
+        let ahead = if self.utc_until.is_some() { 0 } else { self.ahead(seconds) };
         Instant::of(seconds.saturating_add(ahead)).text()
+    }
+
+    fn ahead(&self, seconds: i64) -> i64 {
+        let after = self.zone.partition_point(|(from, _)| *from <= seconds);
+        after.checked_sub(1).map_or(0, |index| self.zone[index].1)
+    }
+
+    /// An instant that was read on the zone's clock: in the hour that autumn doubles the first one, in the one that spring leaves out none.
+    fn clock(&self, found: Instant) -> Option<Vec<u8>> {
+        let text = found.text();
+        if self.utc_until.is_none() || !is_time(&text) {
+            return Some(text);
+        }
+        let (local, day) = (found.seconds(), 86_400);
+        let mut instants = [local - day, local + day].map(|near| local - self.ahead(near)).into_iter();
+        instants.find(|utc| utc + self.ahead(*utc) == local).map(|utc| Instant::of(utc).text())
     }
 
     fn iso(&self, value: &[u8]) -> Option<Vec<u8>> {
@@ -89,12 +123,12 @@ impl Pattern {
             *letter = b' ';
         }
         let Some(found) = read(&items(b"yyyy-mm-dd hh:mm:ss")?, &head) else {
-            return Some(read(&items(b"yyyy-mm-dd")?, value)?.text());
+            return self.clock(read(&items(b"yyyy-mm-dd")?, value)?);
         };
         let digits = tail.iter().skip(1).take_while(|byte| byte.is_ascii_digit()).count();
         let zone = if tail.first() == Some(&b'.') { tail.get(1 + digits..)? } else { tail };
         let ahead = match zone {
-            b"" => return Some(found.text()),
+            b"" => return self.clock(found),
             b"Z" | b"z" => 0,
             [sign @ (b'+' | b'-'), hours @ ..] => {
                 let parts =
@@ -292,12 +326,34 @@ mod tests {
             ("iso", "2026-07-01T00:30:00+05:30", "20260630210000"),
             ("iso", "2026-11-30", "20261130"),
             ("epoch", "1796047200", "20261130150000"),
+            ("epoch", "1796047200.75", "20261130150000"),
             ("epoch_ms", "1796047200999", "20261130150000"),
             // The hour that autumn doubles.
             ("epoch", "1792888200", "20261025023000"),
             ("epoch", "1792891800", "20261025023000"),
         ] {
             assert_eq!(instant(pattern, value).as_deref(), Some(expected), "{pattern} {value}");
+        }
+    }
+
+    #[test]
+    fn a_timestamp_is_the_instant_in_utc_also_around_the_hours_of_summer_time() {
+        let zone = [(0, 3_600), (1_774_746_000, 7_200), (1_792_890_000, 3_600)];
+        for (pattern, value, expected) in [
+            ("epoch", "1792888200", Some("20261025003000")),
+            ("epoch", "1792891800", Some("20261025013000")),
+            ("iso", "2026-10-25T02:30:00+01:00", Some("20261025013000")),
+            ("iso", "2026-10-25 02:30:00", Some("20261025003000")),
+            ("iso", "2026-10-25 03:00:00", Some("20261025020000")),
+            ("iso", "2026-03-29 02:30:00", None),
+            ("yyyymmddhhmmss", "20260329030000", Some("20260329010000")),
+            ("yyyymmddhhmmss", "20260230030000", Some("20260230030000")),
+        ] {
+            let pattern = Pattern::parse(pattern, zone.into()).expect("a pattern").in_utc(*b"20380119031407");
+            let found = pattern.instant(value.as_bytes());
+            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{value}");
+            assert!(found.is_none_or(|found| !pattern.is_outside(&found)));
+            assert!(pattern.is_outside(b"20380119031408") && pattern.is_outside(b"19700101000000"));
         }
     }
 
@@ -311,6 +367,7 @@ mod tests {
             ("iso", "2026-11-30T14:05:59+1"),
             ("iso", "2026-13-30T14:05:59Z"),
             ("epoch", "-5"),
+            ("epoch", "1796047200."),
             ("epoch", "99999999999999999999"),
             ("mon dd", "Foo 30"),
         ] {

@@ -71,7 +71,9 @@ impl Reject {
     pub fn explain(&self, layout: &Layout) -> String {
         let record_type = self.record_type.and_then(|index| layout.types().get(index));
         let field = |found: &RecordType| Some(found.fields.get(self.field?)?.name.clone());
-        let what = self.what.explain();
+        let is_length = matches!(self.what, What::Short { .. } | What::Long { .. });
+        let unit = if is_length && layout.dialect().is_some() { " fields" } else { "" };
+        let what = self.what.explain() + unit;
         match record_type.and_then(field) {
             Some(name) => format!("{name}: {what}"),
             None => what,

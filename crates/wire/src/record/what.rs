@@ -22,6 +22,8 @@ pub enum What {
     Decimal,
     /// No instant, or none that the calendar has.
     Time,
+    /// One that a TIMESTAMP does not hold.
+    Timestamp,
     /// A number outside of the bounds.
     Bounds,
     NotListed,
@@ -47,6 +49,7 @@ impl What {
             Self::Integer => "not an integer".to_owned(),
             Self::Decimal => "not a decimal number".to_owned(),
             Self::Time => "not a time".to_owned(),
+            Self::Timestamp => "before or after what a TIMESTAMP column holds".to_owned(),
             Self::Bounds => "out of bounds".to_owned(),
             Self::NotListed => "not one of the values listed".to_owned(),
             Self::Blank => "blank, and a value is required".to_owned(),

@@ -184,8 +184,12 @@ fn sentence(report: &Report) -> String {
                 "; those not checked were loaded before and have left the table: evenkeel cdr audit checks them"
             }
         };
+        let corrected = match report.corrected {
+            0 => String::new(),
+            corrected => format!(" ({} of them corrected rejects)", count(corrected)),
+        };
         return format!(
-            "{} = {} stored{retired} + {} rejected{others}: each once{checked}{but}\n",
+            "{} = {} stored{corrected}{retired} + {} rejected{others}: each once{checked}{but}\n",
             counted(report.records, "record"),
             count(report.lines),
             count(report.rejected)

@@ -6,6 +6,7 @@ use super::server;
 use crate::command::Session;
 use crate::config::units;
 use crate::failure::{FINDING, Stopped, WithHint};
+use crate::format::count;
 use crate::out;
 use anyhow::{Result, anyhow, bail};
 use evenkeel_haul::HaulError;
@@ -25,6 +26,7 @@ Examples:
   evenkeel cdr load sandbox:demo calls-0801.cdr.gz --layout calls.toml --engine myisam --index calling,start
   evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --index calling --indexes after
   evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --connections 2 --warnings reject --json
+  evenkeel cdr load sandbox:demo calls.cdr --layout calls.toml --corrected calls.rejects
   evenkeel cdr load sandbox:demo/calls --export /backup/calls
   evenkeel cdr load --layout calls.toml --print-table
 
@@ -35,6 +37,9 @@ files are loaded again, unless it may hold rows of somebody else. Let nobody els
 
 A missing table is made: its columns are as wide as the fields, the layout's key is the primary key (--print-table). Several types of
 record go to tables of their own, named by the type; with `--table NAME` NAME_type.
+
+A record that was rejected comes in later: correct the RECORD of its line in the file of rejects, or the layout, and name both files by
+--corrected. It counts with the file that it is of, once however often this runs; what is still wrong stays a reject.
 
 With --export the tables of `evenkeel cdr export` are made and loaded again (--table: one of them). All files are checked first. A table
 gets its name once its rows are compared with the export; one that is there already must be as it was exported.
@@ -56,7 +61,7 @@ pub struct Args {
     pub layout: Option<PathBuf>,
     /// Load the tables that `evenkeel cdr export` wrote to this folder, and compare their checksums
     #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "layout", "engine", "index", "when", "connections",
-        "transaction", "warnings", "rejects", "duplicates", "again", "max_rejects", "print_table"])]
+        "transaction", "warnings", "rejects", "corrected", "duplicates", "again", "max_rejects", "print_table"])]
     pub export: Option<PathBuf>,
     #[command(flatten)]
     pub table: server::Flags,
@@ -78,6 +83,9 @@ pub struct Args {
     /// File for the rejects [default: TABLE.rejects]
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
+    /// File of rejects of FILEs that are loaded: add those that were corrected in it, or that --layout takes now
+    #[arg(long, value_name = "FILE", conflicts_with = "again")]
+    pub corrected: Option<PathBuf>,
     /// What happens to a record whose key occurred earlier in this run
     #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
     pub duplicates: Duplicates,
@@ -129,15 +137,14 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     let Some(text) = args.target.as_ref().filter(|_| !args.print_table) else {
         return print(&tables, args);
     };
-    let options = options(args);
     let inputs = super::convert::files(&args.inputs)?;
     let target = server::target(session, text)?;
     server::check(session, &target)?;
+    server::check_triggers(session, &target, &tables, !args.no_audit)?;
     let rejects =
         args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
     expect_folder(&rejects)?;
     let shown = Shown::new(super::convert::view(session, args.json));
-    let duplicates = args.duplicates;
     let names: Vec<String> = tables.iter().map(|table| table.name.clone()).collect();
     let sent = AtomicU64::new(0);
     let first = inputs.first().cloned();
@@ -147,8 +154,9 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         target: &target,
         tables,
         rejects: &rejects,
-        duplicates,
-        options,
+        corrected: args.corrected.as_deref(),
+        duplicates: args.duplicates,
+        options: options(args),
         sent: &sent,
         stop: &session.stop,
     };
@@ -170,14 +178,14 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
         false => server::explained(error),
     })?;
     if !args.json {
-        out::write(&text_of(&loaded, &rejects))?;
+        out::write(&text_of(&loaded, &rejects, args.corrected.as_deref()))?;
     }
     let check = Check {
         file: &file,
         target: &target,
         tables: &names,
         rejects: &rejects,
-        duplicates,
+        duplicates: args.duplicates,
         scratch: &std::env::temp_dir(),
         names: super::audit::names(args.json),
         stop: &session.stop,
@@ -198,7 +206,8 @@ fn ended(args: &Args, loaded: &Loaded, check: &Check<'_>, shown: Shown) -> Resul
     let found = audited.is_some_and(|audited| audited.total() > 0);
     // By the server: what does not fit its layout was refused before. A file that comes again has duplicates alone.
     let tally = &loaded.tally;
-    let refused = tally.lines.iter().all(|rows| *rows == 0) && tally.rejects > tally.duplicates;
+    let none = tally.lines.iter().all(|rows| *rows == 0) && tally.rejects > tally.duplicates;
+    let refused = none && args.corrected.is_none();
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 
@@ -259,7 +268,7 @@ fn json(loaded: &Loaded, audited: Option<&Audited>) -> Result<Value> {
 }
 
 /// What became of the records, in words.
-fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
+fn text_of(loaded: &Loaded, rejects: &Path, corrected: Option<&Path>) -> String {
     let mut text: String = loaded.notes.iter().map(|note| format!("{note}\n")).collect();
     let before: u64 = loaded.files.iter().map(|file| file.records_before).sum();
     if before > 0 {
@@ -275,6 +284,15 @@ fn text_of(loaded: &Loaded, rejects: &std::path::Path) -> String {
     }
     let tally = &loaded.tally;
     let rows: u64 = tally.lines.iter().sum();
+    if let Some(corrected) = corrected {
+        let (rejects, now, still) = (counted(tally.records, "reject"), count(rows), count(tally.rejects));
+        text.push_str(&format!(
+            "{} of {}: {now} stored now, {still} still rejected\n",
+            rejects,
+            corrected.display()
+        ));
+        return text + &super::convert::reasons(tally);
+    }
     text.push_str(&format!(
         "{}: {}, {}\n",
         counted(tally.records, "record"),

@@ -2,11 +2,12 @@
 
 use crate::command::Session;
 use crate::failure::{Hint, WithHint};
+use crate::out;
 use crate::server::place;
 use anyhow::{Result, anyhow};
 use evenkeel_haul::HaulError;
 use evenkeel_haul::layout::LayoutFile;
-use evenkeel_haul::table::{Engine, Table};
+use evenkeel_haul::table::{Engine, Table, Trigger};
 use evenkeel_site::server::{Control, Needs, Target, TargetError, preflight};
 
 /// The database in a sandbox where nobody names one.
@@ -53,6 +54,28 @@ pub fn check(session: &Session, target: &Target) -> Result<()> {
         None => Ok(()),
         Some(problem) => Err(anyhow!("{}", problem.text)).hint(problem.hint),
     }
+}
+
+/// Says before anything is stored which triggers the rows set off. One that changes what the audit compares is refused.
+pub fn check_triggers(session: &Session, target: &Target, tables: &[Table], audits: bool) -> Result<()> {
+    let mut control = Control::connect_until(target, &session.stop)?;
+    for table in tables {
+        for Trigger { name, sets } in Trigger::of(&mut control, table)? {
+            let of = &table.name;
+            match sets.filter(|_| audits) {
+                None => out::tell(&format!("trigger {name} of {of} runs for each row\n")),
+                Some(column) => {
+                    let what = format!(
+                        "trigger {name} sets {of}.{column}, so that rows would not be as their records"
+                    );
+                    return Err(anyhow!(what)).hint(
+                        "drop it, take `skip = true` for that field, or load without comparing: --no-audit",
+                    );
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a server that may forget what it has committed when it is killed, where files are put away: those do not come again.

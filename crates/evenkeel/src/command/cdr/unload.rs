@@ -54,6 +54,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         target: &target,
         tables: args.table.tables(&file, Engine::InnoDb)?,
         rejects: Path::new(""),
+        corrected: None,
         duplicates: args.duplicates,
         options: Options {
             connections: 1,

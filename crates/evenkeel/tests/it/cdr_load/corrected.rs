@@ -1,0 +1,135 @@
+//! Rejects that come in after all: corrected by hand, or taken by another layout.
+
+use super::Server;
+use crate::cli::{borrowed, kill, unread};
+use std::fs;
+use std::process::Child;
+use std::time::Duration;
+
+const LAYOUT: &str = "key = ['id']\n[delimited]\nheader = true\n[[field]]\nname = 'id'\ntype = 'integer'\nwidth = 9\n\
+    [[field]]\nname = 'who'\nwidth = 8\n[[field]]\nname = 'price'\ntype = 'decimal'\nwidth = 8\n";
+
+/// A file of so many calls: of ten one has a decimal comma, of a hundred one a name that is too wide, and the last repeats the first.
+fn up(calls: u32) -> Server {
+    let server = Server::up(&[]);
+    let call = |n: u32| {
+        let price = if n.is_multiple_of(10) { "\"1,50\"" } else { "1.50" };
+        let who = if n % 100 == 5 { "far too wide".to_owned() } else { format!("w{n}") };
+        format!("{n},{who},{price}\n")
+    };
+    let lines: String = (1..=calls).map(call).collect();
+    fs::write(server.path("calls"), format!("id,who,price\n{lines}1,w1,1.50\n")).expect("a file");
+    fs::write(server.layout(), LAYOUT).expect("a layout");
+    server.load("calls", &["calls"], &["--max-rejects", "100%"]);
+    server
+}
+
+fn correct(server: &Server, from: &str, to: &str) -> String {
+    let (rejects, fixed) = (server.path("calls.rejects"), server.path("fixed"));
+    let text = fs::read_to_string(rejects).expect("rejects");
+    fs::write(&fixed, text.replace(from, to)).expect("a file");
+    fixed
+}
+
+#[test]
+fn corrected_rejects_come_in_once_and_count_with_the_file_that_they_are_of() {
+    let server = up(1_000);
+    let fixed = correct(&server, "\"1,50\"", "1.50");
+    let told = server.load("calls", &["calls"], &["--corrected", &fixed]);
+    assert!(told.contains("111 rejects of") && told.contains("100 stored now, 11 still rejected"), "{told}");
+    let balance = "1,001 records = 990 stored (100 of them corrected rejects) + 11 rejected: each once";
+    assert!(told.contains(balance), "{told}");
+    assert_eq!(server.json("calls", &["calls"], &["--corrected", &fixed])["tally"]["lines"][0], 0);
+    // The audit of the file says the same, by the rejects as they were and by the corrected ones.
+    for rejects in [&server.path("calls.rejects"), &fixed] {
+        let calls = server.path("calls");
+        let flags = ["--layout", &server.layout(), "--table", "calls", "--rejects", rejects];
+        let words = [&["cdr", "audit", "sandbox:a/cdr", &calls][..], &flags].concat();
+        let told = crate::sandbox::done(server.home(), &words);
+        assert!(told.contains(balance), "{told}");
+    }
+    server.exec("UPDATE calls SET price = 2 WHERE id = 500");
+    let (code, told) = server.asked(&server.words("calls", &["calls"], &["--corrected", &fixed]));
+    assert!(code == Some(1) && told.contains("id=500; price: file '1.50' table '2"), "{told}");
+}
+
+#[test]
+fn a_layout_that_takes_more_brings_in_what_was_rejected_and_all_of_it_goes_out_again() {
+    let server = up(1_000);
+    let narrow = server.path("narrow.toml");
+    fs::rename(server.layout(), &narrow).expect("a layout");
+    fs::write(server.layout(), LAYOUT.replace("width = 8\n[[", "width = 20\n[[")).expect("a layout");
+    server.exec("ALTER TABLE calls MODIFY who VARCHAR(20) CHARACTER SET ascii COLLATE ascii_bin NOT NULL");
+    let told = server.refused("calls", &["calls"], &[]);
+    assert!(
+        told.contains("loaded by another layout, with 111 rejects") && told.contains("--corrected"),
+        "{told}"
+    );
+    let rejects = server.path("calls.rejects");
+    let told = server.load("calls", &["calls"], &["--corrected", &rejects]);
+    assert!(told.contains("10 stored now, 101 still rejected") && told.contains("each once"), "{told}");
+    let words =
+        ["cdr", "unload", "sandbox:a/cdr", &server.path("calls"), "--layout", &narrow, "--table", "calls"];
+    assert!(crate::sandbox::done(server.home(), &words).contains("900 rows taken out"));
+    assert_eq!((server.count("calls"), server.count("evenkeel_load_corrected")), (0, 0));
+}
+
+/// Waits until something is so; whether the child ended before.
+fn eventually_or_done(child: &mut Child, is_so: impl Fn() -> bool) -> bool {
+    while !is_so() {
+        // The server counts anew ten times a second.
+        std::thread::sleep(Duration::from_millis(120));
+        if child.try_wait().expect("a child").is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+#[test]
+fn a_correction_that_is_killed_at_any_moment_loses_and_doubles_nothing() {
+    let server = up(60_000);
+    let fixed = correct(&server, "\"1,50\"", "1.50");
+    let words = server.words("calls", &["calls"], &["--corrected", &fixed]);
+    let trx = "SELECT COALESCE(MAX(trx_rows_modified), 0) FROM information_schema.INNODB_TRX";
+    for table in ["calls", "evenkeel_load_corrected"] {
+        let slow = "FOR EACH ROW SET @slept = SLEEP(0.0002)";
+        server.exec(&format!("CREATE TRIGGER slow_{table} AFTER INSERT ON {table} {slow}"));
+    }
+    let mut met = 0;
+    for rows in [1, 2_000, 5_900, 6_500, 9_000] {
+        let mut child = unread(server.home(), &borrowed(&words));
+        let is_done =
+            eventually_or_done(&mut child, || server.value(trx).parse::<u64>().is_ok_and(|now| now >= rows));
+        kill(child);
+        met += usize::from(!is_done);
+        let stored = server.count("calls") - 53_400;
+        assert!([0, 6_000].contains(&stored), "{stored} of 6,000 after {rows} rows");
+    }
+    assert!(met >= 2, "only {met} kills met a transaction under way");
+    let told = server.load("calls", &["calls"], &["--corrected", &fixed]);
+    assert!(
+        told.contains("59,400 stored (6,000 of them corrected rejects)") && told.contains("each once"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_is_no_correction_of_the_file_is_refused_by_its_line() {
+    let server = up(200);
+    let fixed = server.path("fixed");
+    let calls = server.path("calls");
+    for (line, expected) in [
+        (format!("{calls}\t13\tx\t1,w1,1\n{calls}\t13\tx\t1,w2,1\n"), "lines 1 and 2 are of the same record"),
+        (format!("{calls}\t14\tx\t1,w1,1\n"), "line 1: no record of"),
+        ("other\t13\tx\t1,w1,1\n".to_owned(), "none of its 1 lines is of a file that is named"),
+        (format!("{calls}\t13\tx\t1,Zoë,1\n"), "letters outside ASCII by their bytes, as \\xfc"),
+    ] {
+        fs::write(&fixed, &line).expect("a file");
+        let told = server.refused("calls", &["calls"], &["--corrected", &fixed]);
+        assert!(told.contains(expected) && told.contains("hint:"), "{line}: {told}");
+    }
+    fs::write(server.path("new"), "id,who,price\n").expect("a file");
+    let told = server.refused("calls", &["new"], &["--corrected", &fixed]);
+    assert!(told.contains("is not loaded into calls with this content"), "{told}");
+}
