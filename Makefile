@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Server and client programs without a system service; they are installed where they are missing.
 PACKAGES := mariadb-server-core mariadb-client-core mariadb-client mariadb-backup
-BENCH_PACKAGES := $(PACKAGES) sysbench haproxy openssl iproute2 gawk iperf3
+BENCH_PACKAGES := $(PACKAGES) sysbench haproxy openssl iproute2 gawk mawk perl-base iperf3
 # Headers of the server, by which the plugin's layouts are checked.
 HEADERS_PACKAGES := libmariadbd-dev
 # Clients of disks that others have made, and the servers that ours is measured against.
@@ -148,10 +148,13 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BUS_PACKAGES); }
 
 bench-tools: tools
-	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v sysbench && command -v haproxy && command -v openssl && command -v ip && command -v gawk && command -v iperf3; } >/dev/null \
+	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v sysbench && command -v haproxy && command -v openssl && command -v ip && command -v gawk && command -v mawk && command -v perl && command -v iperf3; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }
 	@{ command -v nbdkit && command -v fio && command -v qemu-storage-daemon; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_BENCH_PACKAGES); }
+	@# A peer of bench/convert alone, which says that it is skipped where it is not there.
+	@[ -x target/duckdb/bin/python ] || { python3 -m venv target/duckdb && timeout 120 target/duckdb/bin/pip install -q duckdb; } \
+	  || { rm -rf target/duckdb; echo "duckdb cannot be installed: bench/convert skips it"; }
 
 deb-tools:
 	@{ command -v cc && command -v strip && command -v dpkg-shlibdeps; } >/dev/null \

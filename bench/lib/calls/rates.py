@@ -1,4 +1,4 @@
-"""Rows per CPU second of the server, ours beside LOAD DATA by hand, and the chain from a file to day tables beside gawk, mariadb and
+"""Seconds of loading, ours beside LOAD DATA LOCAL by hand, and the chain from a file to day tables beside gawk, mariadb and
 INSERT ... SELECT.
 """
 import json
@@ -10,6 +10,8 @@ from .scene import URL
 
 LOAD = "LOAD DATA LOCAL INFILE '{}' INTO TABLE {} CHARACTER SET latin1 FIELDS TERMINATED BY ';' ESCAPED BY '\\\\'"
 UNCHECKED = "SET SESSION unique_checks = 0, foreign_key_checks = 0; "
+# Settings that a LOAD DATA by hand is tried with.
+SETTINGS = {"": "", ", unchecked": UNCHECKED}
 COLUMNS = ("rectype, seq, calling, called, imsi, imei, start, answer, `end`, seconds, cell, msc, trunk_in, trunk_out, cause, service, "
            "amount, roaming")
 # The same trimming, checks and search for duplicates as the layout asks for, as one would write them by hand.
@@ -32,18 +34,17 @@ function refuse(why) { print FILENAME "\t" FNR "\t" why "\t" $0 > REJECTS }
   print $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18 }"""
 
 
-def loads(desk, scene, rounds):
-    """Rows per CPU second of the server, a list for each way of loading; they take turns."""
+def loads(desk, scene, rounds, tried=SETTINGS):
+    """Seconds, a list for each way of loading; they take turns. The files of LOAD DATA are converted before."""
     lines = desk.path("csv", "calls.csv")
     create = desk.ours("cdr", "load", "--layout", scene.layout, "--table", "calls", "--print-table")
-    by_hand = LOAD.format(lines, "calls") + f" ({COLUMNS})"
-    ways = {
-        "LOAD DATA": lambda: desk.sql(by_hand),
-        "LOAD DATA, unchecked": lambda: desk.sql(UNCHECKED + by_hand),
-        "ours": lambda: desk.ours(*plain(scene)),
-        "audited": lambda: desk.ours(*plain(scene)[:-1]),
-    }
-    found, seconds = {name: [] for name in ways}, {name: [] for name in ways}
+    whole, halves = [by_hand(lines)], [by_hand(part) for part in halved(lines)]
+    ways = {"ours over 2": lambda: desk.ours(*plain(scene), "--connections", "2", "--no-audit"),
+            "ours, audited": lambda: desk.ours(*plain(scene))}
+    for name, settings in tried.items():
+        ways[f"LOAD DATA{name}"] = lambda settings=settings: at_once(desk, [settings + sql for sql in whole])
+        ways[f"LOAD DATA{name} over 2"] = lambda settings=settings: at_once(desk, [settings + sql for sql in halves])
+    seconds, cpu, rows = {name: [] for name in ways}, {name: [] for name in ways}, set()
     for number in range(rounds):
         names = list(ways)
         for name in names[number % len(names):] + names[:number % len(names)]:
@@ -56,16 +57,44 @@ def loads(desk, scene, rounds):
             ways[name]()
             seconds[name].append(time.monotonic() - begin)
             desk.settle()
-            used = desk.cpu_s() - before
-            found[name].append(int(desk.sql("SELECT COUNT(*) FROM calls")) / used)
-    for name, rates in found.items():
-        print(f"{name:22} rows per CPU second of the server: {' '.join(f'{rate:,.0f}' for rate in rates)}; "
-              f"s: {' '.join(f'{each:.2f}' for each in seconds[name])}")
-    return found
+            cpu[name].append(desk.cpu_s() - before)
+            rows.add(desk.sql("SELECT COUNT(*) FROM calls"))
+    for name, found in seconds.items():
+        print(f"{name:27} s: {' '.join(f'{each:.2f}' for each in found)}; CPU s of the server: {' '.join(f'{each:.2f}' for each in cpu[name])}")
+    if len(rows) > 1:
+        raise RuntimeError(f"not all ways load as many rows: {rows}")
+    return seconds
+
+
+def by_hand(lines):
+    return LOAD.format(lines, "calls") + f" ({COLUMNS})"
+
+
+def at_once(desk, statements):
+    """Runs each in a client of its own."""
+    clients = [subprocess.Popen(desk.client("-e", sql)) for sql in statements]
+    codes = [client.wait() for client in clients]
+    if any(codes):
+        raise RuntimeError(f"LOAD DATA ended with {codes}")
+
+
+def halved(path):
+    """Two files, each with half of the lines of one."""
+    parts = [f"{path}.{part}" for part in (1, 2)]
+    with open(path, "rb") as file:
+        left = os.path.getsize(path) // 2
+        for part in parts:
+            with open(part, "wb") as out:
+                while left > 0 and (piece := file.read(min(left, 1 << 20))):
+                    out.write(piece)
+                    left -= len(piece)
+                out.write(file.readline())
+            left = os.path.getsize(path)
+    return parts
 
 
 def plain(scene):
-    return ["cdr", "load", URL, scene.file, "--layout", scene.layout, "--table", "calls", "--rejects", scene.rejects, "--no-audit"]
+    return ["cdr", "load", URL, scene.file, "--layout", scene.layout, "--table", "calls", "--rejects", scene.rejects]
 
 
 class Chain:

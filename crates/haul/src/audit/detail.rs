@@ -1,7 +1,7 @@
 //! What was found gets its values from one more reading: keys, and what is another value in the table.
 
 use super::after::{Changed, Discrepancy, Found, Kind};
-use super::records::{Noted, Records};
+use super::records::{Noted, Records, Take};
 use super::refused;
 use super::sums::{Entry, Of, Wanted};
 use super::tables::{Canon, Scratch, Tables, values_of};
@@ -199,23 +199,24 @@ pub(super) struct Far {
 }
 
 impl Sides<'_> {
-    /// Reads both, as far as their groups are wanted.
+    /// Reads both, as far as their groups are wanted; without who takes records, no file but those of rejects.
     pub fn sweep(
         &self,
         (control, step): (&mut Control, Step),
         wanted: Option<&Wanted>,
-        take_records: &mut (dyn FnMut(&Noted) -> Result<(), HaulError> + Send),
+        take_records: Option<Take<'_>>,
         take_rejects: TakeEntry<'_>,
         take_rows: TakeEntry<'_>,
     ) -> Result<(), HaulError> {
         let far = Far::default();
-        let mut take_records = |noted: &Noted| {
-            far.records.fetch_add(noted.entries.len() as u64 + noted.other_types, Ordering::Relaxed);
-            (self.tell)(&self.progress(step, &far));
-            take_records(noted)
-        };
         let files = || {
-            self.records.read(wanted, &far.failed, &far.read, &mut take_records)?;
+            if let Some(take_records) = take_records {
+                self.records.read(wanted, &far.failed, &far.read, &mut |noted: &Noted| {
+                    far.records.fetch_add(noted.entries.len() as u64 + noted.other_types, Ordering::Relaxed);
+                    (self.tell)(&self.progress(step, &far));
+                    take_records(noted)
+                })?;
+            }
             self.rejects.map_or(Ok(()), |path| refused::read(self.records, path, wanted, take_rejects))
         };
         let tables = || read(control, (self.tables, self.canon), wanted, &far.failed, take_rows);

@@ -4,7 +4,7 @@ use crate::table::FoundColumn;
 
 /// What a column stores, as far as values that are the same can be written in several ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// An exact number, or one of double precision, which the server writes with all its digits.
     Number,
     /// A number of single precision, which the server hands out as one of double precision.
@@ -23,7 +23,7 @@ pub(super) enum Form {
 
 /// Who says a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Says {
+pub(crate) enum Says {
     /// A file whose text is UTF-8 or ASCII.
     File,
     /// A file whose text is what the servers call latin1.
@@ -131,6 +131,12 @@ fn put_instant(value: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 fn instant(value: &[u8]) -> Option<([u8; 14], &[u8])> {
+    // As the converter and the server write nearly all.
+    if let Ok(digits) = <[u8; 14]>::try_from(value)
+        && value.iter().all(u8::is_ascii_digit)
+    {
+        return Some((digits, &[]));
+    }
     let (whole, fraction) = split_fraction(value)?;
     let (mut digits, mut count) = ([b'0'; 14], 0);
     for byte in whole.iter().filter(|byte| !b"-/: T".contains(byte)) {
@@ -160,16 +166,21 @@ fn split_fraction(value: &[u8]) -> Option<(&[u8], &[u8])> {
 /// Appends a number as sign, digits without zeroes at either end, and a power of ten: `-1.50` is `-15e-1`. What is no number
 /// appends nothing and is `false`.
 pub(super) fn put_number(text: &[u8], out: &mut Vec<u8>) -> bool {
-    let text = text.trim_ascii();
-    let (negative, text) = match text.split_first() {
-        Some((b'-', rest)) => (true, rest),
-        Some((b'+', rest)) => (false, rest),
-        _ => (false, text),
+    let (negative, text) = match text.trim_ascii() {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        text => (false, text),
     };
-    let Some((mantissa, power)) = split_power(text) else { return false };
-    let point = memchr::memchr(b'.', mantissa);
-    let (whole, behind) = point.map_or((mantissa, &[][..]), |at| (&mantissa[..at], &mantissa[at + 1..]));
-    if whole.is_empty() && behind.is_empty() || !whole.iter().chain(behind).all(u8::is_ascii_digit) {
+    let plain = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let (whole, rest) = text.split_at(plain);
+    let (behind, power) = match rest {
+        [] => (&[][..], 0),
+        rest => match split_behind(rest) {
+            Some(found) => found,
+            None => return false,
+        },
+    };
+    if whole.is_empty() && behind.is_empty() {
         return false;
     }
     let before = out.len();
@@ -177,21 +188,34 @@ pub(super) fn put_number(text: &[u8], out: &mut Vec<u8>) -> bool {
         out.push(b'-');
     }
     let digits = out.len();
-    out.extend(whole.iter().chain(behind).skip_while(|digit| **digit == b'0'));
+    let whole = without_first(whole);
+    out.extend_from_slice(whole);
+    out.extend_from_slice(if whole.is_empty() { without_first(behind) } else { behind });
     let with_zeroes = out.len();
-    while out.len() > digits && out.last() == Some(&b'0') {
-        out.pop();
-    }
+    out.truncate(digits + without_last(&out[digits..], b'0').len());
     if out.len() == digits {
         // Zero has no sign.
         out.truncate(before);
         out.push(b'0');
         return true;
     }
-    let power = power - behind.len() as i64 + (with_zeroes - out.len()) as i64;
-    out.push(b'e');
-    out.extend_from_slice(power.to_string().as_bytes());
+    match power - behind.len() as i64 + (with_zeroes - out.len()) as i64 {
+        power @ 0..=9 => out.extend_from_slice(&[b'e', b'0' + power as u8]),
+        power => out.extend_from_slice(format!("e{power}").as_bytes()),
+    }
     true
+}
+
+/// Without zeroes at its beginning.
+fn without_first(digits: &[u8]) -> &[u8] {
+    &digits[digits.iter().position(|digit| *digit != b'0').unwrap_or(digits.len())..]
+}
+
+/// The digits of a fraction and a power of ten, of what stands behind the digits before the point.
+fn split_behind(rest: &[u8]) -> Option<(&[u8], i64)> {
+    let (fraction, power) = split_power(rest)?;
+    let behind = if fraction.is_empty() { fraction } else { fraction.strip_prefix(b".")? };
+    behind.iter().all(u8::is_ascii_digit).then_some((behind, power))
 }
 
 /// What stands before an `e`, and the power of ten behind it.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use xxhash_rust::xxh3::xxh3_64;
 
-pub(super) struct Records<'a> {
+pub(crate) struct Records<'a> {
     pub file: &'a LayoutFile,
     pub record_type: usize,
     pub inputs: &'a [PathBuf],
@@ -36,7 +36,7 @@ pub(super) struct Records<'a> {
 }
 
 #[derive(Default)]
-pub(super) struct Noted {
+pub(crate) struct Noted {
     pub entries: Vec<Entry>,
     /// Records of types that nobody looks at.
     pub other_types: u64,
@@ -47,8 +47,22 @@ pub(super) struct Noted {
     scratch: Scratch,
 }
 
+impl Noted {
+    /// Notes which records have a key that came before.
+    pub fn settle(&mut self, seen: &mut Seen) -> Result<(), HaulError> {
+        for (key, number) in &self.keys {
+            if seen.see(*key)?.is_some()
+                && let Some(number) = number
+            {
+                self.entries[*number].of = Of::Repeat;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Takes what was noted, of one input after the other.
-pub(super) type Take<'a> = &'a mut (dyn FnMut(&Noted) -> Result<(), HaulError> + Send);
+pub(crate) type Take<'a> = &'a mut (dyn FnMut(&Noted) -> Result<(), HaulError> + Send);
 
 impl Records<'_> {
     /// Reads all inputs; `read` counts the bytes. Ends early where the other side `failed`.
@@ -140,11 +154,11 @@ impl Records<'_> {
     }
 }
 
-struct Noting<'a, 'r> {
-    of: &'a Records<'r>,
-    number: u32,
-    wanted: Option<&'a Wanted>,
-    failed: &'a AtomicBool,
+pub(crate) struct Noting<'a, 'r> {
+    pub(super) of: &'a Records<'r>,
+    pub(super) number: u32,
+    pub(super) wanted: Option<&'a Wanted>,
+    pub(super) failed: &'a AtomicBool,
 }
 
 impl Work for Noting<'_, '_> {
@@ -204,15 +218,7 @@ struct Taken<'a> {
 impl Sink<Noted> for Taken<'_> {
     fn settle(&mut self, offset: u64, block: &[u8], noted: &mut Noted) -> Result<(), HaulError> {
         keys::check_end(offset + block.len() as u64)?;
-        let Some(seen) = &mut self.seen else { return Ok(()) };
-        for (key, number) in &noted.keys {
-            if seen.see(*key)?.is_some()
-                && let Some(number) = number
-            {
-                noted.entries[*number].of = Of::Repeat;
-            }
-        }
-        Ok(())
+        self.seen.as_mut().map_or(Ok(()), |seen| noted.settle(seen))
     }
 
     fn take(&mut self, noted: &Noted) -> Result<(), HaulError> {

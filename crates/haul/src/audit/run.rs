@@ -2,6 +2,7 @@
 
 use super::after::{AfterLoad, Discrepancy, Found, Kind, Report};
 use super::detail::Sides;
+use super::early::Early;
 use super::judge::{Excused, judge};
 use super::records::{Noted, Records};
 use super::sums::{BYTES, Entry, Of, Sums, Wanted, different};
@@ -76,6 +77,15 @@ impl Kept<'_> {
 
 impl Audit<'_> {
     pub fn run(self, tell: &(dyn Fn(&Progress) + Sync)) -> Result<Report, HaulError> {
+        self.run_after(None, tell)
+    }
+
+    /// The same with the sums of a load that has read all files, as far as these are what they were.
+    pub(crate) fn run_after(
+        self,
+        early: Option<&Early>,
+        tell: &(dyn Fn(&Progress) + Sync),
+    ) -> Result<Report, HaulError> {
         self.check_inputs()?;
         let of = &self.file.layout.types()[self.record_type];
         let mut control = Control::connect_until(self.target, self.stop)?;
@@ -83,17 +93,21 @@ impl Audit<'_> {
         let tables = Tables::find(&mut control, &self.tables, of, self.after.is_none())?;
         let first = tables.found.first().map(|found| (self.record_type, found.name.as_str()));
         let file = table::with_timestamps(&mut control, self.file, first.as_slice())?;
-        Audit { file: &file, ..self }.go(control, &tables, tell)
+        Audit { file: &file, ..self }.go(control, &tables, early, tell)
     }
 
     fn go(
         self,
         mut control: Control,
         tables: &Tables,
+        early: Option<&Early>,
         tell: &(dyn Fn(&Progress) + Sync),
     ) -> Result<Report, HaulError> {
         let of = &self.file.layout.types()[self.record_type];
         let canon = tables.canon(&self.file.layout, of)?;
+        if tables.are_utf8() {
+            control.exec("SET character_set_results = NULL")?;
+        }
         // Of one moment: what changes later is an error, and no finding.
         let identities = self.inputs.iter().map(|input| Identity::of(input)).collect();
         let frozen = detail::freeze(&mut control)?;
@@ -113,7 +127,7 @@ impl Audit<'_> {
         let total = self.inputs.iter().map(|input| Identity::of(input).map(|found| found.size)).sum();
         let rejects = self.rejects.as_deref();
         let sides = Sides { records: &records, tables, canon: &canon, rejects, total, tell };
-        let (mut report, readings) = self.summed(&sides, &mut control)?;
+        let (mut report, readings) = self.summed(&sides, &mut control, early)?;
         let has_snapshots = |table: &table::Found| table.engine.eq_ignore_ascii_case("InnoDB");
         report.snapshot = frozen.filter(|_| tables.found.iter().all(has_snapshots));
         let kept = self.gone_through(&sides, &mut control, &readings)?;
@@ -175,17 +189,24 @@ impl Audit<'_> {
     }
 
     /// Sums up both sides; the buckets that differ, in as many readings as they take.
-    fn summed(&self, sides: &Sides<'_>, control: &mut Control) -> Result<(Report, Vec<Wanted>), HaulError> {
+    fn summed(
+        &self,
+        sides: &Sides<'_>,
+        control: &mut Control,
+        early: Option<&Early>,
+    ) -> Result<(Report, Vec<Wanted>), HaulError> {
         let (mut files, mut rows, mut listed) = (Sums::default(), Sums::default(), Sums::default());
         let mut other_types = 0;
+        let early = early.filter(|early| early.is_of(sides.records));
+        let mut add = |noted: &Noted| {
+            other_types += noted.other_types;
+            noted.entries.iter().for_each(|entry| files.add(entry));
+            Ok(())
+        };
         sides.sweep(
             (control, Step::Sums),
             None,
-            &mut |noted: &Noted| {
-                other_types += noted.other_types;
-                noted.entries.iter().for_each(|entry| files.add(entry));
-                Ok(())
-            },
+            early.is_none().then_some(&mut add),
             &mut |entry: &Entry| {
                 listed.add(entry);
                 Ok(())
@@ -196,6 +217,8 @@ impl Audit<'_> {
             },
         )?;
         rows.join(&listed);
+        let (files, other_types) =
+            early.map_or((&files, other_types), |early| (&early.sums, early.other_types));
         let lines = files.count(Of::Line);
         let rejected = files.count(Of::Repeat) + files.count(Of::Unfit);
         let report = Report {
@@ -218,7 +241,7 @@ impl Audit<'_> {
             found: BTreeMap::new(),
             findings: Vec::new(),
         };
-        Ok((report, different(&files, &rows, self.rejects.is_some(), AT_ONCE)))
+        Ok((report, different(files, &rows, self.rejects.is_some(), AT_ONCE)))
     }
 
     /// Judges the records of all buckets that differ.
@@ -240,7 +263,7 @@ impl Audit<'_> {
             sides.sweep(
                 (control, Step::Differences),
                 Some(wanted),
-                &mut |noted: &Noted| noted.entries.iter().try_for_each(push),
+                Some(&mut |noted: &Noted| noted.entries.iter().try_for_each(push)),
                 &mut |entry: &Entry| push(entry),
                 &mut |entry: &Entry| push(entry),
             )?;

@@ -19,6 +19,7 @@ impl Sum {
     }
 }
 
+#[derive(Clone, Debug)]
 pub(super) struct Sums {
     stored: Vec<Sum>,
     refused: Vec<Sum>,
@@ -67,7 +68,7 @@ impl Sums {
 }
 
 /// Buckets that are gone through in one more reading.
-pub(super) struct Wanted(Vec<bool>);
+pub(crate) struct Wanted(Vec<bool>);
 
 impl Wanted {
     pub fn has(&self, group: u128) -> bool {
@@ -105,7 +106,7 @@ pub(super) const BYTES: usize = 53;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum Of {
+pub(crate) enum Of {
     /// A record that becomes a line.
     Line,
     /// A record whose key came before.
@@ -131,7 +132,7 @@ impl Of {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Hash of the key, or of the whole row where there is none: what is compared with each other has the same one.
     pub group: u128,
     pub of: Of,

@@ -9,7 +9,7 @@ use evenkeel_wire::record::{Charset, Layout, RecordType, Trim, Values};
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
 
-pub(super) struct Tables {
+pub(crate) struct Tables {
     pub found: Vec<Found>,
     /// Names of the columns, those of the fields that are kept.
     pub columns: Vec<String>,
@@ -48,6 +48,13 @@ impl Tables {
         tables.selects = tables.found.iter().map(|table| tables.select(table)).collect::<Result<_, _>>()?;
         tables.check_alike()?;
         Ok(tables)
+    }
+
+    /// Whether the bytes of all texts are UTF-8 as they are stored, so that the server need not convert any.
+    pub fn are_utf8(&self) -> bool {
+        let charsets =
+            self.found.iter().flat_map(|table| &table.columns).filter_map(|column| column.charset.as_deref());
+        charsets.into_iter().all(|charset| matches!(charset, "ascii" | "utf8" | "utf8mb3" | "utf8mb4"))
     }
 
     pub fn select_of(&self, number: usize) -> &str {
@@ -153,7 +160,8 @@ pub(crate) fn named(control: &mut Control, word: &str) -> Result<Vec<String>, Ha
     }
 }
 
-pub(super) struct Canon {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Canon {
     /// Of the fields that are kept, in their order.
     pub forms: Vec<Form>,
     /// Places of the key among them; empty where a row is known by all of its values.
@@ -164,14 +172,14 @@ pub(super) struct Canon {
 
 /// What is kept from row to row.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     values: Vec<u8>,
     ends: Vec<usize>,
     key: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hashes {
+pub(crate) struct Hashes {
     pub group: u128,
     pub row: u128,
 }

@@ -14,8 +14,7 @@ pub use block::{Progress, Step, Tally};
 use evenkeel_os::Stop;
 pub use job::{Duplicates, Job};
 pub use output::Done;
-use pool::Work;
-pub(crate) use pool::{Sink, run};
+pub(crate) use pool::{Sink, Work, run};
 use std::io::Read;
 
 pub(crate) fn has_keys(file: &LayoutFile) -> bool {

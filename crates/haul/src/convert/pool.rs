@@ -9,6 +9,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Threads at most; each has a block and what became of it in memory.
 const THREADS: usize = 16;
+/// Threads beyond one for each CPU: those that wait for their turn, or for a page, leave no CPU idle.
+const WAITING: usize = 2;
 
 /// Who works on blocks, and takes them in their order.
 pub(crate) trait Work: Sync {
@@ -69,7 +71,7 @@ where
         stop,
         path,
     };
-    let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get().min(THREADS));
+    let threads = std::thread::available_parallelism().map_or(1, |cpus| (cpus.get() + WAITING).min(THREADS));
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| shared.thread(work));

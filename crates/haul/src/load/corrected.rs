@@ -144,6 +144,7 @@ impl Job<'_> {
             stored: Mutex::new(vec![Tally::default(); looked.len()]),
             failed: Mutex::new(None),
             sent: self.sent,
+            spare: Mutex::default(),
         };
         for (index, ((file, known), wanted)) in looked.iter().zip(known).zip(wanted).enumerate() {
             let before = read(control, &names, known.content)?;
@@ -153,7 +154,7 @@ impl Job<'_> {
             files.push(LoadedFile { tally, ..LoadedFile::of(file, known) });
         }
         let tally = sum(files.iter().map(|file| &file.tally));
-        Ok(Loaded { named: named.clone(), tally, files, notes: settled.notes.clone() })
+        Ok(Loaded { named: named.clone(), tally, files, notes: settled.notes.clone(), early: Vec::new() })
     }
 
     /// The rejects of each input by their offsets.

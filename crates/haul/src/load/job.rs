@@ -5,7 +5,7 @@ use super::manifest::{KnownFile, Origin};
 use super::rejects::{Rejects, Turn};
 use super::store::{Options, Shared};
 use super::{files, manifest, store};
-use crate::audit::{AfterLoad, Audit, Report};
+use crate::audit::{AfterLoad, Audit, Early, Hashing, Report};
 use crate::convert::{Duplicates, Tally};
 use crate::layout::LayoutFile;
 use crate::table::{Engine, Table, literal, with_timestamps};
@@ -54,6 +54,9 @@ pub struct Loaded {
     pub tally: Tally,
     pub files: Vec<LoadedFile>,
     pub notes: Vec<String>,
+    /// Sums over the records by their type, where this load has read all of each file.
+    #[serde(skip)]
+    pub(super) early: Vec<Early>,
 }
 
 impl Loaded {
@@ -98,8 +101,14 @@ impl Job<'_> {
         self.inputs = files.iter().map(|file| file.path.clone()).collect();
         self.check_rejects(&files, tell)?;
         self.create_tables(&mut control)?;
+        let is_fresh = |file: &LoadedFile| !file.done && file.before == 0;
+        let hashing = match self.options.audited && files.iter().all(is_fresh) {
+            true => Hashing::of(&mut control, self.file, &self.tables)?,
+            false => Hashing::NONE,
+        };
+        let mut early = hashing.begin(&files.iter().map(|file| Some(file.identity)).collect::<Vec<_>>());
         if files.iter().any(|file| !file.done) {
-            let tallies = self.load(&files, &named, engine, tell)?;
+            let tallies = self.load(&files, (&named, engine), (&hashing, &mut early), tell)?;
             files.iter_mut().zip(tallies).for_each(|(file, tally)| file.tally = tally);
         }
         if !engine.has_transactions() {
@@ -120,7 +129,7 @@ impl Job<'_> {
             }
         }
         let tally = sum(files.iter().map(|file| &file.tally));
-        Ok(Loaded { named, tally, files, notes })
+        Ok(Loaded { named, tally, files, notes, early })
     }
 
     pub(super) fn rules(&self) -> u64 {
@@ -132,11 +141,12 @@ impl Job<'_> {
     fn load(
         &self,
         files: &[LoadedFile],
-        named: &str,
-        engine: Engine,
+        (named, engine): (&str, Engine),
+        (hashing, early): (&Hashing, &mut [Early]),
         tell: &mut (dyn FnMut(&Progress) + Send),
     ) -> Result<Vec<Tally>, HaulError> {
         let mut seen = self.seen_before(files, tell)?;
+        let records = hashing.records(self.file, &self.inputs, self.duplicates, self.stop);
         let shared = Shared {
             tables: &self.tables,
             named,
@@ -148,6 +158,7 @@ impl Job<'_> {
             rejects: Mutex::new(Rejects::open(self.rejects, files)?),
             stored: Mutex::new(vec![Tally::default(); files.len()]),
             failed: Mutex::new(None),
+            spare: Mutex::new(Vec::new()),
             sent: self.sent,
         };
         let mut controls = Vec::new();
@@ -166,7 +177,7 @@ impl Job<'_> {
             }
             // The connections alone hold it, so that nothing is handed to nobody.
             drop(receiver);
-            let read = self.read((files, seen.as_mut()), shared, &sender, tell);
+            let read = self.read((files, seen.as_mut()), (&records, early), shared, &sender, tell);
             if read.is_err() {
                 shared.turn.end();
             }
@@ -249,7 +260,7 @@ impl Check<'_> {
                 scratch: self.scratch,
                 stop: self.stop,
             };
-            reports.push(audit.run(tell)?);
+            reports.push(audit.run_after(loaded.early.get(record_type), tell)?);
         }
         Ok(reports)
     }

@@ -5,7 +5,7 @@ use super::job::Job;
 use super::rejects::Rejects;
 use super::store::MaxRejects;
 use crate::blocks::Blocks;
-use crate::convert::{self, Converted, Lines, Sink, Tally};
+use crate::convert::{self, Context, Converted, Lines, Sink, Tally};
 use crate::input::{self, Opened};
 use crate::{HaulError, Progress, Step, refused};
 use std::sync::Arc;
@@ -31,7 +31,8 @@ impl Job<'_> {
         for (index, file) in fresh() {
             let Opened { stream, read, .. } = input::open(&file.path, 0)?;
             let mut counted = Counted { tally: Tally::default(), rejects: Vec::new(), read, progress, tell };
-            let context = self.context(index);
+            // What comes twice counts as no reject here, and nobody asks where a line lies.
+            let context = Context { has_keys: false, places: false, ..self.context(index) };
             let blocks = Blocks::new(stream, self.file.separator, 0);
             convert::run(blocks, &file.path, &Lines(&context), &mut counted, self.stop)?;
             let Counted { tally, rejects, .. } = counted;

@@ -22,6 +22,13 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// Empties it and keeps its memory: fresh pages cost as much as filling them.
+    pub fn emptied(mut self) -> Self {
+        self.lines.iter_mut().for_each(Vec::clear);
+        self.places.iter_mut().for_each(Vec::clear);
+        Self { lines: self.lines, places: self.places, ..Self::default() }
+    }
+
     pub fn add(&mut self, block: &Converted) {
         self.lines.resize(block.lines.len(), Vec::new());
         self.places.resize(block.places.len(), Vec::new());
@@ -82,5 +89,14 @@ mod tests {
         assert_eq!(part.take_out(0, &[1, 3]), [10, 30]);
         assert_eq!((&part.lines[0][..], &part.places[0][..]), (&b"a\nc\n"[..], &[0, 20][..]));
         assert_eq!((part.tally.lines[0], part.tally.records), (2, 4));
+    }
+
+    #[test]
+    fn a_part_that_is_emptied_has_nothing_of_the_one_before() {
+        let mut part = part(&["a\n", "b\n"]);
+        (part.rejects, part.is_last) = (vec![1], true);
+        let part = part.emptied();
+        assert!(part.lines.concat().is_empty() && part.places.concat().is_empty() && part.rejects.is_empty());
+        assert_eq!((part.begin, part.end, part.is_last, part.tally), (0, 0, false, Tally::default()));
     }
 }

@@ -3,13 +3,15 @@
 use super::files::LoadedFile;
 use super::job::{Job, sum};
 use super::part::Part;
-use super::store::Shared;
+use super::store::{Options, Shared};
+use crate::audit::{Early, Noted, Noting, Records};
 use crate::blocks::{BLOCK, Blocks};
-use crate::convert::{Context, Converted, Duplicates, Lines, Sink, has_keys, see_again};
+use crate::convert::{Context, Converted, Duplicates, Lines, Sink, Work, has_keys, see_again};
 use crate::input::{Identity, Opened};
 use crate::keys::Seen;
 use crate::{HaulError, Progress, Step, convert, input, keys, locked};
 use std::io::Read;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
@@ -17,6 +19,7 @@ impl Job<'_> {
     pub(super) fn read(
         &self,
         (files, mut seen): (&[LoadedFile], Option<&mut Seen>),
+        (records, early): (&[Records<'_>], &mut [Early]),
         shared: &Shared<'_>,
         sender: &SyncSender<Part>,
         tell: &mut (dyn FnMut(&Progress) + Send),
@@ -34,14 +37,17 @@ impl Job<'_> {
                 let none = Progress { step: Step::Load, total, ..Progress::default() };
                 tell(&none.and(read, &sum(&*locked(&shared.stored))));
             };
-            let (begin, limit) = (file.before, self.options.part_bytes);
+            let (begin, limit) =
+                (file.before, even(file.identity.size.saturating_sub(file.before), self.options));
             let part = Part { input: index, file: file.id, begin, end: begin, ..Part::default() };
             let context = self.context(index);
             let (context, seen) = (&context, seen.as_deref_mut());
-            let mut deal = Deal { part, number: &mut number, sender, limit, context, seen, tell: &mut told };
+            let (number, spare) = (&mut number, &shared.spare);
+            let mut deal = Deal { part, number, sender, spare, limit, context, seen, early, tell: &mut told };
             let stream = bounded(stream, file);
             let blocks = Blocks::new(stream, self.file.separator, file.before);
-            convert::run(blocks, path, &Lines(context), &mut deal, self.stop)?;
+            let notes = records.iter().map(|of| Noting::all(of, index as u32)).collect();
+            convert::run(blocks, path, &Hashed { lines: Lines(context), notes }, &mut deal, self.stop)?;
             // What grew or was replaced meanwhile is not done; its last record may be half of one.
             if Identity::of(path) != Some(file.identity) {
                 return Err(changed(file, deal.part.begin));
@@ -91,6 +97,12 @@ impl Job<'_> {
     }
 }
 
+/// Bytes of a part of a file that has so many left: as many as are asked for, or so many less that all connections end at once.
+fn even(left: u64, Options { connections, part_bytes, .. }: Options) -> u64 {
+    let parts = left.div_ceil(part_bytes.max(1)).max(1).next_multiple_of(connections.max(1) as u64);
+    part_bytes.min(left / parts + BLOCK as u64)
+}
+
 /// No further than the file was when it was looked at; of a packed one the end is within it.
 fn bounded(stream: Box<dyn Read + Send>, file: &LoadedFile) -> Box<dyn Read + Send> {
     match input::is_packed(&file.path) {
@@ -111,6 +123,8 @@ pub(super) struct Deal<'a> {
     pub limit: u64,
     pub context: &'a Context<'a>,
     pub seen: Option<&'a mut Seen>,
+    pub spare: &'a Mutex<Vec<Part>>,
+    pub early: &'a mut [Early],
     pub tell: &'a mut (dyn FnMut() + Send),
 }
 
@@ -118,7 +132,8 @@ impl Deal<'_> {
     /// Hands on what has been gathered.
     pub fn send(&mut self, is_last: bool) -> Result<(), HaulError> {
         let Part { input, file, end, .. } = self.part;
-        let next = Part { input, file, begin: end, end, ..Part::default() };
+        let spare = locked(self.spare).pop().unwrap_or_default();
+        let next = Part { input, file, begin: end, end, ..spare };
         let part = std::mem::replace(&mut self.part, next);
         let number = *self.number;
         *self.number += 1;
@@ -128,12 +143,42 @@ impl Deal<'_> {
     }
 }
 
-impl Sink<Converted> for Deal<'_> {
-    fn settle(&mut self, offset: u64, block: &[u8], scratch: &mut Converted) -> Result<(), HaulError> {
-        self.context.settle(self.seen.as_deref_mut(), offset, block, scratch)
+/// Makes lines of the records of a block, and hashes for the audit.
+struct Hashed<'a> {
+    lines: Lines<'a>,
+    /// Of each record type; none where no audit wants them.
+    notes: Vec<Noting<'a, 'a>>,
+}
+
+impl Work for Hashed<'_> {
+    type Scratch = (Converted, Vec<Noted>);
+
+    fn work(&self, offset: u64, block: &[u8], (lines, noted): &mut Self::Scratch) -> Result<(), HaulError> {
+        noted.resize_with(self.notes.len(), Noted::default);
+        self.notes.iter().zip(noted).try_for_each(|(notes, noted)| notes.work(offset, block, noted))?;
+        self.lines.work(offset, block, lines)
+    }
+}
+
+impl Sink<(Converted, Vec<Noted>)> for Deal<'_> {
+    fn settle(
+        &mut self,
+        offset: u64,
+        block: &[u8],
+        (lines, noted): &mut (Converted, Vec<Noted>),
+    ) -> Result<(), HaulError> {
+        let mut seen = self.seen.as_deref_mut();
+        self.context.settle(seen.as_deref_mut(), offset, block, lines)?;
+        match seen {
+            Some(seen) if lines.tally.duplicates + lines.tally.contradictions > 0 => {
+                noted.iter_mut().try_for_each(|noted| noted.settle(seen))
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
+    fn take(&mut self, (block, noted): &(Converted, Vec<Noted>)) -> Result<(), HaulError> {
+        self.early.iter_mut().zip(noted).for_each(|(early, noted)| early.add(noted));
         self.part.add(block);
         // Another block would be too much; one that is larger itself is a part alone.
         if self.part.end - self.part.begin + BLOCK as u64 > self.limit {
@@ -141,5 +186,23 @@ impl Sink<Converted> for Deal<'_> {
         }
         (self.tell)();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Indexes, MaxRejects, Warnings};
+
+    #[test]
+    fn all_connections_get_as_many_parts_of_as_many_bytes() {
+        let of = |megabytes: u64, connections| {
+            let (indexes, warnings, max_rejects) = (Indexes::Before, Warnings::End, MaxRejects::Count(0));
+            let (part_bytes, again, audited) = (32 << 20, false, false);
+            let options = Options { connections, indexes, part_bytes, warnings, again, max_rejects, audited };
+            even(megabytes << 20, options) - BLOCK as u64
+        };
+        assert_eq!([of(200, 2), of(10, 2), of(10, 1), of(0, 3)], [25, 5, 10, 0].map(|size: u64| size << 20));
+        assert_eq!(of(64, 2), (32 << 20) - BLOCK as u64, "no more than was asked for");
     }
 }

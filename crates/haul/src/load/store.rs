@@ -40,6 +40,8 @@ pub(super) struct Shared<'a> {
     /// What became of the records of this load, by number of the input, as far as they are stored.
     pub stored: Mutex<Vec<Tally>>,
     pub failed: Mutex<Option<HaulError>>,
+    /// Parts that are stored, whose memory is filled again.
+    pub spare: Mutex<Vec<Part>>,
     pub sent: &'a AtomicU64,
 }
 
@@ -72,6 +74,7 @@ impl Shared<'_> {
                 locked(&self.failed).get_or_insert(error);
                 return self.turn.end();
             }
+            locked(&self.spare).push(part.emptied());
         }
     }
 
@@ -389,4 +392,6 @@ pub struct Options {
     pub warnings: Warnings,
     pub again: bool,
     pub max_rejects: MaxRejects,
+    /// Whether an audit is to follow.
+    pub audited: bool,
 }

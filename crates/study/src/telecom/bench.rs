@@ -197,6 +197,7 @@ impl Files {
                 warnings: Warnings::End,
                 again: false,
                 max_rejects: MaxRejects::Share(0.05),
+                audited: false,
             },
             sent,
             stop,

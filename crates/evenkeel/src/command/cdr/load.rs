@@ -257,6 +257,7 @@ fn options(args: &Args) -> Options {
         warnings: args.warnings,
         again: args.again,
         max_rejects: args.max_rejects,
+        audited: !args.no_audit,
     }
 }
 

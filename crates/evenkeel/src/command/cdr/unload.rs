@@ -63,6 +63,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
             warnings: Warnings::End,
             again: false,
             max_rejects: MaxRejects::Count(u64::MAX),
+            audited: false,
         },
         sent: &AtomicU64::new(0),
         stop: &session.stop,

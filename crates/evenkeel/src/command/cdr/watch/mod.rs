@@ -80,6 +80,7 @@ fn chain<'a>(
             warnings: flags.warnings,
             again: false,
             max_rejects: flags.max_rejects,
+            audited: !flags.no_audit,
         },
         audit: !flags.no_audit,
         retire: keep_days.map(retire),
