@@ -140,7 +140,7 @@ def trigger(bed, seed):
 
 def quota(bed, seed):
     """A quota lets it have little more of a CPU than it needs."""
-    names = bed.server(LARGE, "--at", "quota=35%"), bed.server(LARGE)
+    names = bed.server(LARGE, "--at", "quota=18%"), bed.server(LARGE)
     return names, bed.reads(names, seed)
 
 
