@@ -79,16 +79,16 @@ class Bed:
         with open(os.path.join(self.folder(name), "sandbox.json")) as file:
             return json.load(file)
 
-    def study(self, targets, rate, *more, seed=1, duet=True):
-        """What a study of two servers finds."""
-        starts, seconds = ("3", "2s") if self.quick else ("5", "3s")
+    def study(self, targets, rate, *more, seed=1, duet=True, seconds=3):
+        """What a study of two servers finds. Where requests queue, runs have to be longer."""
+        starts, seconds = (3, 2) if self.quick else (5, seconds)
         urls = [f"url={target if '/' in target else 'sandbox:' + target}" for target in targets]
         text = self.evenkeel("study", "variation", *urls, f"duet={'yes' if duet else 'no'}", f"rate={round(rate)}", f"starts={starts}",
-                             "runs=2", f"duration={seconds}", "warm-up=1s", f"seed={seed}", *more, "--json")
+                             "runs=2", f"duration={seconds}s", "warm-up=1s", f"seed={seed}", *more, "--json")
         return json.loads(text)
 
-    def reads(self, names, seed):
-        return self.study(names, RATE[self.made[names[0]]], seed=seed)
+    def reads(self, names, seed, seconds=3):
+        return self.study(names, RATE[self.made[names[0]]], seed=seed, seconds=seconds)
 
     def writes(self, names, seed):
         return self.study(names, WRITES, f"workload={self.write}", seed=seed)
@@ -116,3 +116,8 @@ def figure(results, name):
 
 def named(results):
     return {verdict["suspect"] for verdict in results["verdicts"] if verdict["verdict"] == "cause"}
+
+
+def is_of_first(results):
+    """Whether the first server is the slow one, or was refused."""
+    return any(words in results["headline"] for words in ("a request to t1 takes", "refuses them"))

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_foretold_is_what_a_cache_counts() {
+    fn what_is_predicted_is_what_a_cache_counts() {
         let hot = Touched { pages: 20.0, by_request: 10.0 };
         let cold = Touched { pages: 600.0, by_request: 30.0 };
         for room in [40, 120, 300, 500] {

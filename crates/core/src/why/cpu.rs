@@ -1,27 +1,29 @@
 //! Suspects that are about CPUs: work, waits, and what others take.
 
 use super::judge::Case;
-use super::timed::work;
 use super::verdict::{Clue, Gap, HELD_MIN, NEIGHBOURS_MIN, Ruling, Seen, Suspect, Verdict};
 use super::{number, with_interval};
 
 impl Case<'_> {
     /// Reads and another plan take CPU time and make others wait for it; of work and waits the smaller one may follow from the larger.
     pub(super) fn work_and_wait(&self, is_by_reads: bool) -> (Verdict, Verdict) {
-        let (work, wait) = (work(&self.units, &self.scale), self.wait());
+        let takes = ("takes", "CPU time of the server");
+        let missing = "the CPU time of the server was not measured";
+        let work = self.scale.part(Suspect::Work, "cpu_ms", self.gap(|seen| seen.cpu_ms), takes, missing);
+        let wait = self.wait();
         let follows = |one: Verdict, from: &str| match one.ruling {
-            Ruling::Cause => one.but(Ruling::Undecided, &format!("That may follow from {from}.")),
+            Ruling::Cause => one.but(Ruling::Undecided, &format!("It may be a consequence of {from}.")),
             _ => one,
         };
         let ms = |one: &Verdict| one.figure.map_or(0.0, |figure| figure.value);
         match () {
             () if is_by_reads => {
-                let cause = "a cause that is known";
+                let cause = "another cause";
                 (follows(work, cause), follows(wait, cause))
             }
             () if work.ruling != Ruling::Cause || wait.ruling != Ruling::Cause => (work, wait),
-            () if ms(&work) > ms(&wait) => (work, follows(wait, "the work")),
-            () => (follows(work, "the waits"), wait),
+            () if ms(&work) > ms(&wait) => (work, follows(wait, "the CPU work")),
+            () => (follows(work, "the waits for a CPU"), wait),
         }
     }
 
@@ -32,15 +34,12 @@ impl Case<'_> {
 
     /// Requests of a server that uses its CPUs itself wait for one another, which is no cause of its own.
     fn wait(&self) -> Verdict {
-        let text = |part: &Gap| {
-            format!("A request to {} waits {} more for a CPU", self.scale.slow, with_interval(part, " ms"))
-        };
-        let part = self.gap(|seen| seen.cpu_wait_ms);
         let missing = "what the threads of the server wait for a CPU cannot be seen here";
-        let verdict = self.scale.verdict(Suspect::CpuWait, "cpu_wait_ms", part, text, missing);
+        let part = self.gap(|seen| seen.cpu_wait_ms);
+        let verdict = self.scale.part(Suspect::CpuWait, "cpu_wait_ms", part, ("waits", "for a CPU"), missing);
         match (verdict.ruling, self.held()) {
             (Ruling::Cause, Some(held)) => verdict.because(&format!(
-                "Its CPU quota holds it for {} more of the time.",
+                "Its CPU quota throttled it for {} more of the time.",
                 with_interval(&held, " points")
             )),
             (Ruling::Cause, None) if !self.is_idle() => verdict.but(
@@ -98,7 +97,7 @@ impl Case<'_> {
         if ruling == Ruling::Undecided && is_explained {
             evidence.push_str(" Its effect cannot be separated from the known cause.");
         } else if ruling == Ruling::Undecided {
-            evidence.push_str(&format!(" A cause needs {} points at least.", number(least)));
+            evidence.push_str(&format!(" To be named a cause it must be at least {} points.", number(least)));
         }
         Verdict { suspect, ruling, evidence, figure: Some(Clue::of("points_more", &more)) }
     }

@@ -1,7 +1,7 @@
 use super::number;
 use super::plans::{PlansOfStarts, beside_plans, of_starts};
 use super::reads::Reads;
-use super::timed::{Scale, disk, locks, more_reads, network, syncs};
+use super::timed::{STATES_MISSING, Scale, disk, more_reads, syncs};
 use super::verdict::{
     Compared, Facts, Gap, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, Ruling, SHARE_MIN, STOLEN_MIN, Seen,
     Suspect, Unit, Verdict, Why, gap_of, units,
@@ -123,9 +123,10 @@ impl Case<'_> {
         let (disk, layout, pool) = (disk(&reads, &self.scale), self.layout(&reads), self.pool(&reads));
         let (network, syncs) = (self.network(), syncs(&self.units, &self.scale));
         let is_by_reads = any_cause([&disk, &layout, &pool, &plan]);
-        let locks = self.locks(is_by_reads || syncs.ruling == Ruling::Cause);
         let (work, wait) = self.work_and_wait(is_by_reads);
-        let is_explained = is_by_reads || any_cause([&network, &syncs, &locks, &work, &wait]);
+        let is_explained = is_by_reads || any_cause([&network, &syncs, &work, &wait]);
+        let locks = self.locks(is_explained);
+        let is_explained = is_explained || any_cause([&locks]);
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
         let (wait, neighbours) = self.neighbours(wait, is_explained);
         let network = match is_explained || any_cause([&stolen, &neighbours]) {
@@ -165,7 +166,10 @@ impl Case<'_> {
 
     /// The network, where it cannot be a busy server that keeps its threads waiting for a CPU and lets nobody see how long.
     fn network(&self) -> Verdict {
-        let verdict = network(&self.units, &self.scale);
+        let (spends, missing) =
+            (("spends", "between client and server"), "the delay of the network was not measured");
+        let part = self.gap(|seen| seen.network_ms);
+        let verdict = self.scale.part(Suspect::Network, "network_ms", part, spends, missing);
         match (verdict.ruling, self.of_slow(|seen| seen.cpu_wait_ms)) {
             (Ruling::Cause, None) if !self.is_idle() => verdict.but(
                 Ruling::Undecided,
@@ -189,10 +193,12 @@ impl Case<'_> {
 
     /// Whatever keeps a transaction longer keeps its locks longer.
     fn locks(&self, is_explained: bool) -> Verdict {
-        let verdict = locks(&self.units, &self.scale);
+        let waits = ("waits", "for locks of rows and tables");
+        let part = self.gap(|seen| seen.lock_ms);
+        let verdict = self.scale.part(Suspect::Locks, "lock_ms", part, waits, STATES_MISSING);
         match verdict.ruling {
             Ruling::Cause if is_explained => verdict
-                .but(Ruling::Undecided, "Transactions may only hold their locks longer, for a known cause."),
+                .but(Ruling::Undecided, "Transactions may hold their locks longer because of another cause."),
             _ => verdict,
         }
     }
@@ -244,9 +250,9 @@ impl Case<'_> {
     }
 }
 
-/// Whether pages and plan foretell less than a good part of what it reads more.
+/// Whether pages and plan predict less than a good part of what it reads more.
 fn is_little(reads: &Reads) -> bool {
-    reads.share_foretold().is_some_and(|share| share < SHARE_MIN)
+    reads.share_predicted().is_some_and(|share| share < SHARE_MIN)
 }
 
 fn any_cause<const N: usize>(verdicts: [&Verdict; N]) -> bool {

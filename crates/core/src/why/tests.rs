@@ -72,7 +72,7 @@ fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
                 let seen = Seen {
                     network_ms: Some(network_ms),
                     reads: Some(reads),
-                    foretold: Some((20.0 + 0.9 * has.reads, 30.0 + 1.2 * has.reads)),
+                    predicted: Some((20.0 + 0.9 * has.reads, 30.0 + 1.2 * has.reads)),
                     under_way: Some(30.0),
                     read_ms: Some(read_ms),
                     rows: Some(500.0 + has.rows + random.normal()),
@@ -365,10 +365,10 @@ fn a_server_that_reads_and_lets_nobody_see_how_long_is_no_proof_for_its_disk() {
 
 #[test]
 fn more_reads_than_pages_account_for_are_not_put_on_the_pages() {
-    let of = |foretold: f64, facts: &Facts| {
+    let of = |predicted: f64, facts: &Facts| {
         let mut all = runs(Planted { reads: 30.0, ..Planted::default() }, 1);
         for run in all.iter_mut().filter(|run| run.target == 0) {
-            run.seen.foretold = Some((20.0 + foretold, 30.0 + foretold));
+            run.seen.predicted = Some((20.0 + predicted, 30.0 + predicted));
         }
         on(&Why::of(&all, facts, &names()).unwrap(), Suspect::Layout).clone()
     };

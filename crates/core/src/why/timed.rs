@@ -1,5 +1,5 @@
 use super::reads::Reads;
-use super::verdict::{Clue, Gap, Ruling, Suspect, Unit, Verdict, gap_of};
+use super::verdict::{Clue, Gap, Ruling, Suspect, Unit, Verdict};
 use super::{number, with_interval};
 
 /// What the response times of two targets are, and how much of a difference is worth the name of a cause.
@@ -26,6 +26,32 @@ impl Scale {
         format!("it takes {} longer", with_interval(&self.gap, " ms"))
     }
 
+    /// The verdict on a part of the response time that one request `spends` more `wherein` at the slow one.
+    pub fn part(
+        &self,
+        suspect: Suspect,
+        name: &'static str,
+        part: Option<Gap>,
+        (spends, wherein): (&str, &str),
+        missing: &str,
+    ) -> Verdict {
+        let text = |part: &Gap| {
+            format!("A request to {} {spends} {} more {wherein}", self.slow, with_interval(part, " ms"))
+        };
+        self.verdict(suspect, name, part, text, missing)
+    }
+
+    /// A part that only the waits for a CPU keep from being a cause is none for sure: they may have been elsewhere.
+    pub fn unless_waits(&self, verdict: Verdict, with_waits: Option<&Gap>) -> Verdict {
+        let was_cause = with_waits.is_some_and(|part| self.weigh(part) == Ruling::Cause);
+        match verdict.ruling {
+            Ruling::NotTheCause if was_cause => {
+                verdict.but(Ruling::Undecided, "It may be all of its waits for a CPU.")
+            }
+            _ => verdict,
+        }
+    }
+
     /// The verdict on a part of the response time. `text` says what the part is, and `missing` why it is not known.
     pub fn verdict(
         &self,
@@ -41,67 +67,28 @@ impl Scale {
         let ruling = self.weigh(&part);
         let mut evidence = format!("{}, and {}.", text(&part), self.of_gap());
         if ruling == Ruling::Undecided && self.differs {
-            evidence.push_str(&format!(" A cause needs {} ms at least.", number(self.least_ms)));
+            let least = number(self.least_ms);
+            evidence.push_str(&format!(" To be named a cause it must be at least {least} ms."));
         }
         Verdict { suspect, ruling, evidence, figure: Some(Clue::of(name, &part)) }
     }
 }
 
-/// What a request spends between client and server.
-pub(super) fn network(units: &[Unit<'_>], scale: &Scale) -> Verdict {
-    let part = gap_of(units, scale.pairs, |run| run.seen.network_ms);
-    let text = |part: &Gap| {
-        format!(
-            "A request to {} spends {} more between client and server",
-            scale.slow,
-            with_interval(part, " ms")
-        )
-    };
-    let missing = "the delay of the network was not measured";
-    scale.verdict(Suspect::Network, "network_ms", part, text, missing)
-}
-
 /// What a commit waits for its log. What its thread then waits for a CPU is taken off.
 pub(super) fn syncs(units: &[Unit<'_>], scale: &Scale) -> Verdict {
     let waits = cpu_waits(units, scale.pairs);
-    let of = |(unit, wait): (&Unit<'_>, f64)| {
-        let (slow, fast) = unit.means(|run| run.seen.sync_ms)?;
-        Some(slow - fast - wait.clamp(0.0, (slow - fast).max(0.0)))
-    };
-    let differences: Option<Vec<f64>> = units.iter().zip(waits).map(of).collect();
-    let part = differences.and_then(|all| Gap::of(&all, scale.pairs));
-    let text = |part: &Gap| {
-        format!("A request to {} spends {} more in its commit", scale.slow, with_interval(part, " ms"))
-    };
-    scale.verdict(Suspect::Syncs, "sync_ms", part, text, STATES_MISSING)
+    let each: Option<Vec<f64>> =
+        units.iter().map(|unit| unit.means(|run| run.seen.sync_ms).map(|(slow, fast)| slow - fast)).collect();
+    let of = |differences: Vec<f64>| Gap::of(&differences, scale.pairs);
+    let whole = each.clone().and_then(of);
+    let part = each.and_then(|each| {
+        of(each.iter().zip(waits).map(|(later, wait)| later - wait.clamp(0.0, later.max(0.0))).collect())
+    });
+    let verdict = scale.part(Suspect::Syncs, "sync_ms", part, ("spends", "in its commit"), STATES_MISSING);
+    scale.unless_waits(verdict, whole.as_ref())
 }
 
-pub(super) fn locks(units: &[Unit<'_>], scale: &Scale) -> Verdict {
-    let part = gap_of(units, scale.pairs, |run| run.seen.lock_ms);
-    let text = |part: &Gap| {
-        format!(
-            "A request to {} waits {} more for locks of rows and tables",
-            scale.slow,
-            with_interval(part, " ms")
-        )
-    };
-    scale.verdict(Suspect::Locks, "lock_ms", part, text, STATES_MISSING)
-}
-
-pub(super) fn work(units: &[Unit<'_>], scale: &Scale) -> Verdict {
-    let part = gap_of(units, scale.pairs, |run| run.seen.cpu_ms);
-    let text = |part: &Gap| {
-        format!(
-            "A request to {} takes {} more CPU time of the server",
-            scale.slow,
-            with_interval(part, " ms")
-        )
-    };
-    let missing = "the CPU time of the server was not measured";
-    scale.verdict(Suspect::Work, "cpu_ms", part, text, missing)
-}
-
-const STATES_MISSING: &str = "the states of the sessions were not seen";
+pub(super) const STATES_MISSING: &str = "the states of the sessions were not seen";
 
 /// What threads waited more for a CPU at the slow one, unit by unit, ms; nothing where that is not clear. Whoever was woken waits for a CPU
 /// within the read or the sync that woke it.
@@ -131,13 +118,14 @@ pub(super) fn disk(reads: &Reads, scale: &Scale) -> Verdict {
             |each| format!("A read from disk takes {} longer at {}", with_interval(&each, " ms"), scale.slow),
         );
         let without = if reads.waits_ms > 0.0 {
-            format!(" without {} that it waits for a CPU", number(reads.waits_ms))
+            format!(", without {} ms in which it waits for a CPU", number(reads.waits_ms))
         } else {
             String::new()
         };
         format!("{each}, which is {} of a request{without}", with_interval(part, " ms"))
     };
-    scale.verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, text, missing(reads))
+    let verdict = scale.verdict(Suspect::Disk, "read_latency_ms", reads.by_latency, text, missing(reads));
+    scale.unless_waits(verdict, reads.with_waits.as_ref())
 }
 
 /// That it reads more pages, whatever the reason.

@@ -279,7 +279,7 @@ pub struct Seen {
     pub reads: Option<f64>,
     /// Pages that it reads from disk by the pages that its plan touches and the room for them, which nobody measured: where requests
     /// overlap, and one by one.
-    pub foretold: Option<(f64, f64)>,
+    pub predicted: Option<(f64, f64)>,
     pub under_way: Option<f64>,
     pub read_ms: Option<f64>,
     pub rows: Option<f64>,

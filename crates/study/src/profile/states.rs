@@ -11,10 +11,11 @@ use std::thread::{self, JoinHandle};
 
 /// Mean time from one look to the next.
 const SPACING: Nanos = Nanos::from_millis(10);
-/// A commit waits in the first for its log, and a statement in the second for a lock of a table. Both servers have these names, and
-/// show an account without privileges the sessions of its own user, which are those of the load.
+/// A commit waits in the first for its log or for a replica, and a statement in the second for a lock of a table. MariaDB and MySQL use these
+/// names, and show any account the sessions of its own user, which are those of the load.
 const ASKED: &str = "SELECT SUM(STATE LIKE '%commit%' OR STATE LIKE '%semi-sync%'), SUM(STATE LIKE 'Waiting for%lock%') \
-                     FROM information_schema.PROCESSLIST WHERE COMMAND IN ('Query', 'Execute') AND ID <> CONNECTION_ID()";
+                     FROM information_schema.PROCESSLIST WHERE COMMAND IN ('Query', 'Execute') AND ID <> CONNECTION_ID() \
+                     AND USER = SUBSTRING_INDEX(USER(), '@', 1)";
 
 /// Time of all sessions together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! The servers of the study: filled, looked at, started anew, asked.
 
 use super::facts::{PAGES, PLAN, ROOM, START, STATISTICS, data_of, share_locks, statistics_of};
-use super::pages::{Foretold, pages_of, room};
+use super::pages::{Predicted, pages_of, room};
 use super::record::{Setting, TargetRecord};
 use crate::harness::{Event, Notify, Run};
 use crate::profile::{Reset, Server, ServerSpec, SiteSpec, StudyEvent, shapes, writes};
@@ -52,7 +52,7 @@ pub(super) struct Standing {
     reset: Reset,
     notes: BTreeMap<&'static str, String>,
     /// Pages that a request of what is asked reads from disk, by plan and pages.
-    foretold: Option<Foretold>,
+    predicted: Option<Predicted>,
     /// Why its buffer pool is larger than was asked for, where it is.
     larger: Option<Caveat>,
 }
@@ -140,7 +140,7 @@ impl<'a> Bed<'a> {
             begun: None,
             reset,
             notes,
-            foretold: None,
+            predicted: None,
             larger: None,
         })
     }
@@ -281,13 +281,13 @@ impl Standing {
         }
         // What is written has pages of its own to be read and made.
         let pages = self.notes.get(PAGES).filter(|_| !writes(self.workload.as_ref()));
-        self.foretold = pages.and_then(|pages| Foretold::of(&plans, pages, room?));
+        self.predicted = pages.and_then(|pages| Predicted::of(&plans, pages, room?));
         Ok(())
     }
 
     /// Pages that a request reads from disk, as nobody has counted it; `None` where pages or plan do not tell.
-    pub fn foretold(&self) -> Option<Foretold> {
-        self.foretold
+    pub fn predicted(&self) -> Option<Predicted> {
+        self.predicted
     }
 
     /// Adds to a run what its server is like.

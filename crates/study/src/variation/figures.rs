@@ -9,9 +9,9 @@ pub const TAU: &str = "tau_ms";
 pub const NETWORK: &str = "network_ms";
 pub const READS: &str = "disk_reads_per_request";
 /// Pages that a request would read from disk by the pages that its plan touches and the room that there is for them, where requests overlap.
-pub const AT_ONCE: &str = "foretold_reads_at_once";
+pub const AT_ONCE: &str = "predicted_reads_at_once";
 /// The same where each is answered before the next one comes.
-pub const ONE_BY_ONE: &str = "foretold_reads_one_by_one";
+pub const ONE_BY_ONE: &str = "predicted_reads_one_by_one";
 pub const UNDER_WAY: &str = "under_way";
 pub const READ: &str = "read_ms";
 pub const ROWS: &str = "rows_per_request";

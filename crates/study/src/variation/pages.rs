@@ -77,14 +77,14 @@ fn lying(space: &Tablespace, name: impl Fn(&IndexLayout) -> String) -> Vec<Index
 
 /// Pages that a request reads from disk, as nobody has counted it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Foretold {
+pub(super) struct Predicted {
     /// Where requests overlap.
     pub at_once: f64,
     /// Where each is answered before the next one comes.
     pub one_by_one: f64,
 }
 
-impl Foretold {
+impl Predicted {
     /// From plans, and from what stands with a run of how its indexes lie; `None` where these do not tell.
     pub fn of(plans: &[PlanReport], noted: &str, room: f64) -> Option<Self> {
         let noted: Vec<IndexPages> = serde_json::from_str(noted).ok()?;
@@ -156,14 +156,14 @@ mod tests {
     #[test]
     fn more_pages_of_the_same_rows_are_read_more_often_and_a_pool_with_room_for_all_reads_none() {
         let reads =
-            |leaves: u64, room: f64| Foretold::of(&[plan("ALL")], &noted(leaves), room).unwrap().at_once;
+            |leaves: u64, room: f64| Predicted::of(&[plan("ALL")], &noted(leaves), room).unwrap().at_once;
         assert_eq!(reads(370, 400.0), 0.0);
         assert!(reads(370, 100.0) > 200.0 && reads(500, 100.0) > 1.3 * reads(370, 100.0));
     }
 
     #[test]
-    fn plans_that_cannot_be_followed_foretell_nothing() {
-        assert_eq!(Foretold::of(&[plan("index_merge")], &noted(370), 100.0), None);
-        assert_eq!(Foretold::of(&[plan("ALL")], "", 100.0), None);
+    fn plans_that_cannot_be_followed_predict_nothing() {
+        assert_eq!(Predicted::of(&[plan("index_merge")], &noted(370), 100.0), None);
+        assert_eq!(Predicted::of(&[plan("ALL")], "", 100.0), None);
     }
 }

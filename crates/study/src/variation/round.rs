@@ -67,9 +67,9 @@ impl Round<'_, '_> {
             // By Little's law.
             let under_way = file.throughput_per_s * file.response.mean_ms / 1e3;
             run.set(&format!("{UNDER_WAY}{of_target}"), under_way);
-            if let Some(foretold) = standing.foretold() {
-                run.set(&format!("{AT_ONCE}{of_target}"), foretold.at_once);
-                run.set(&format!("{ONE_BY_ONE}{of_target}"), foretold.one_by_one);
+            if let Some(predicted) = standing.predicted() {
+                run.set(&format!("{AT_ONCE}{of_target}"), predicted.at_once);
+                run.set(&format!("{ONE_BY_ONE}{of_target}"), predicted.one_by_one);
             }
         }
         run.series = series(&files, &self.keys, self.setting);
@@ -179,7 +179,7 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
         (CPU, file.sense.get("server_cpu_us_per_request").copied()),
         (SYNC, file.sense.get(COMMIT_MS).copied()),
         (LOCK, row_locks.zip(table_locks).map(|(rows, tables)| rows + tables)),
-        (CPU_WAIT, cpu_wait_ms(file)),
+        (CPU_WAIT, file.sense.get(CPU_WAIT_MS).copied()),
         (HELD, held),
         (STOLEN, file.steal_percent()),
         ("probe_delay_ms", file.mu_ms.as_ref().map(|mu| mu.mean)),
@@ -203,16 +203,6 @@ fn network_ms(file: &RunFile) -> Option<f64> {
     let statements: u64 = file.statements.iter().map(|statement| statement.completed).sum();
     let each = if file.counts.completed > 0 { statements as f64 / file.counts.completed as f64 } else { 1.0 };
     Some((mu.mean - waited).max(0.0) * each.max(1.0))
-}
-
-/// What its threads that could run waited for a CPU. Kernels from 6.18 on do not count a thread as waiting that a quota holds: then the
-/// requests under way in that time stand still, of which there is at least one.
-fn cpu_wait_ms(file: &RunFile) -> Option<f64> {
-    let counted = file.sense.get(CPU_WAIT_MS).copied();
-    let held = file.neighbours.as_ref().and_then(|neighbours| neighbours.held_by_quota_percent);
-    let each_ms = 1e3 / file.throughput_per_s;
-    let held_ms = held.map(|percent| percent / 100.0 * each_ms.max(file.response.mean_ms));
-    [counted, held_ms.filter(|ms| ms.is_finite())].into_iter().flatten().reduce(f64::max)
 }
 
 /// What neighbours took of a server's CPUs. Of several that are asked at once each is a neighbour of the others, and no cause from

@@ -64,7 +64,7 @@ impl OnTarget<'_> {
             seen: Seen {
                 network_ms: figure(NETWORK),
                 reads: figure(READS),
-                foretold: figure(AT_ONCE).zip(figure(ONE_BY_ONE)),
+                predicted: figure(AT_ONCE).zip(figure(ONE_BY_ONE)),
                 under_way: figure(UNDER_WAY),
                 read_ms: figure(READ),
                 rows: figure(ROWS),

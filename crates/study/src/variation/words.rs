@@ -23,8 +23,8 @@ pub(super) fn rule() -> String {
          of the response time. A suspect is the cause if they differ, its part of a request differs too, and that part \
          makes at least {:.0} % of the difference. It is not the cause if the whole interval is below that, \
          or, if servers do not differ, below {:.0} % of the response time. Other findings (plans, pages, pools, small \
-         probes of a far network) can leave a suspect undecided, and its sentence says so. What follows from another cause \
-         (CPU work from reads, locks from slow commits) is not named. Stolen CPU time \
+         probes of a far network) can leave a suspect undecided, and its sentence says so. A suspect that may be a \
+         consequence of another cause (locks that are held longer, CPU work of reads) is left undecided. Stolen CPU time \
          needs {STOLEN_MIN} points more, neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
          trusted as in a profile: a standard error of at most 10 % of the response time (90 % confidence) \
          and a spread of at most 40 %. Where runs differ by more, a cause is named if the 95 % interval of the \
@@ -87,7 +87,7 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
         [] if at.untrusted.is_some() => {
             format!("no cause is named, since {}", at.untrusted.as_deref().unwrap_or_default())
         }
-        [] => "none of the suspects is found to be the cause, so that it is unexplained".to_owned(),
+        [] => "no cause was found, the difference is unexplained".to_owned(),
         [one] => format!("the cause is {one}{}", unexplained(why)),
         many => format!("the causes are {}{}", format::listed(many), unexplained(why)),
     };
