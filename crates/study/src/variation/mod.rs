@@ -176,6 +176,15 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_answers_nothing_is_no_server_that_is_alike() {
+        let setting = setting();
+        let mut all = runs(&setting, 0.0);
+        all.retain(|run| run.levels[0] == "t2");
+        let said = super::judge(&plan_of(&setting), &setting, &all);
+        assert!(said.headline.contains("only t2 answered"), "{}", said.headline);
+    }
+
+    #[test]
     fn a_rate_that_is_not_trusted_names_no_cause() {
         let setting = setting();
         let mut all = runs(&setting, 5.0);

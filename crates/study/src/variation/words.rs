@@ -66,6 +66,12 @@ pub(super) fn headline(setting: &Setting, found: &Found<'_>) -> String {
         None => "At no rate did all servers keep up. ".to_owned(),
     };
     let rate = format::significant(at.rate, 3);
+    if why.slow == why.fast && setting.targets.len() > 1 {
+        let alone = name(why.slow);
+        return format!(
+            "{ahead}At {rate} requests per second only {alone} answered: there is nothing to compare it with."
+        );
+    }
     let Some(gap) = why.gap else {
         return format!("{ahead}At {rate} requests per second: {}", dominates(found.components.as_ref()));
     };

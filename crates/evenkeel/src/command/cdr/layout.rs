@@ -85,7 +85,7 @@ pub(super) fn delimited(path: &Path) -> Option<String> {
     let by = char::from(Sample::new(&bytes, false).ok()?.dialect?.delimiter);
     let file = path.display();
     Some(format!(
-        "{file}: the fields of its lines are parted by {by:?}, and the layout has fields of fixed width\n  hint: `evenkeel cdr layout \
+        "{file}: its fields are separated by {by:?}, and the layout has fields of fixed width\n  hint: `evenkeel cdr layout \
          {file} > calls.toml` writes a layout for it\n"
     ))
 }

@@ -167,7 +167,8 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     });
     if let Err(HaulError::Rejects(refused)) = &loaded {
         drop(shown);
-        let delimited = first.as_deref().and_then(super::layout::delimited).unwrap_or_default();
+        let fixed = first.as_deref().filter(|_| file.layout.dialect().is_none());
+        let delimited = fixed.and_then(super::layout::delimited).unwrap_or_default();
         out::tell(&format!("{refused}\n  hint: {}\n{delimited}", refused.hint));
         return Ok(ExitCode::from(FINDING));
     }

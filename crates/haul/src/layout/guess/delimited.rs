@@ -37,14 +37,19 @@ pub(super) fn guess(sample: &Sample<'_>, dialect: Dialect, charset: Charset) -> 
     let column = |rows: &[&Vec<String>], at: usize| -> Vec<String> {
         rows.iter().map(|row| row[at].trim().to_owned()).filter(|value| !value.is_empty()).collect()
     };
+    let has_digit = |value: &String| value.bytes().any(|byte| byte.is_ascii_digit());
     let is_header =
         (0..width).any(|at| {
-            let (here, below) = (kind(&column(&[first], at)).0, kind(&column(rest, at)).0);
-            here == "text" && below != "text"
+            let (here, below) = (kind(&column(&[first], at)).0, column(rest, at));
+            let is_other = kind(&below).0 != "text" || !below.is_empty() && below.iter().all(has_digit);
+            here == "text" && is_other && !has_digit(&first[at])
         }) && first.iter().all(|name| !name.is_empty() && kind(std::slice::from_ref(name)).0 == "text");
     let names = if is_header { first.as_slice() } else { &[] };
     let below = if is_header { rest } else { &rows[..] };
     let mut doubts = Vec::new();
+    if !is_header && !first.iter().any(has_digit) {
+        doubts.push((0, "the first line may be a header: then write header = true".to_owned()));
+    }
     let (mut fields, mut taken) = (String::new(), BTreeSet::new());
     for at in 0..width {
         let (kind, time, doubt) = kind(&column(below, at));
@@ -120,6 +125,9 @@ fn kind(values: &[String]) -> (&'static str, Option<&'static str>, Option<&'stat
     match () {
         () if all(&is_integer) => ("integer", None, None),
         () if all(&is_decimal) => ("decimal", None, None),
+        () if all(&|value| is_decimal(&value.replace(',', "."))) => {
+            ("text", None, Some("decimals with a comma are read as text"))
+        }
         () => ("text", None, None),
     }
 }

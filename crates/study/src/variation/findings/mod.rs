@@ -48,7 +48,7 @@ fn limit(setting: &Setting, found: &Found<'_>) -> Finding {
     let holds = match (breaks(&points, &found.limit), found.limit.utilisation, end) {
         (Some(true), Some(limit), _) if (PUBLISHED_LIMIT - 15.0..80.0).contains(&limit) => Some(true),
         (Some(true), Some(limit), _) if limit >= 80.0 => Some(false),
-        (Some(true), _, Some(end)) if end < PUBLISHED_LIMIT => Some(false),
+        (Some(true), Some(_), Some(end)) if end < PUBLISHED_LIMIT => Some(false),
         (Some(false), ..) if highest.is_some_and(|highest| highest >= 80.0) => Some(false),
         _ => None,
     };
