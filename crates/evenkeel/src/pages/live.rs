@@ -159,7 +159,9 @@ impl FoundFile {
             let unknown = || IndexName { table: own.clone(), index: format!("index {}", index.id) };
             match names.get(index.id).unwrap_or_else(unknown) {
                 // MySQL's files name a partition by its table.
-                IndexName { index, .. } if table_of(&own).1.is_some() => IndexName { table: own.clone(), index },
+                IndexName { index, .. } if table_of(&own).1.is_some() => {
+                    IndexName { table: own.clone(), index }
+                }
                 name => name,
             }
         };

@@ -175,7 +175,11 @@ fn values_outside_their_rows_and_room_left_by_deletes_are_counted_also_before_th
         assert!(shown.contains(advice) && shown.contains("tpcw.docs: 10.2 MiB of long values"), "{shown}");
     }
     let dry = done(home.path(), &["relayout", "sandbox:a/tpcw", "--dry-run"]);
-    assert!(dry.contains("gone: a rebuild (evenkeel relayout) would free about ") && dry.contains("1 table would be rebuilt"), "{dry}");
+    assert!(
+        dry.contains("gone: a rebuild (evenkeel relayout) would free about ")
+            && dry.contains("1 table would be rebuilt"),
+        "{dry}"
+    );
     done(home.path(), &["relayout", "sandbox:a/tpcw", "--quiet"]);
     let after = done(home.path(), &["layout", "sandbox:a"]);
     assert!(!after.contains(advice), "{after}");

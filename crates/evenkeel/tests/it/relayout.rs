@@ -313,5 +313,8 @@ fn no_table_begins_before_a_replica_has_caught_up_and_what_is_no_replica_is_refu
     let output = child.wait_with_output().expect("an end");
     let (said, told) = text(&output);
     assert_eq!(output.status.code(), Some(130), "{said}{told}");
-    assert!(told.contains("waiting: replication is not running on") && !said.contains("rebuilt in"), "{said}{told}");
+    assert!(
+        told.contains("waiting: replication is not running on") && !said.contains("rebuilt in"),
+        "{said}{told}"
+    );
 }

@@ -93,9 +93,10 @@ fn named(object: &Value) -> Vec<(u64, IndexName)> {
     let name = format!("{}/{}", text(&table["schema_ref"]), text(&table["name"])).replace('@', "@0040");
     let indexes = array(&table["indexes"]);
     let own = indexes.iter().map(|index| (index, index));
-    let of_parts = parts(table).into_iter().flat_map(|part| array(&part["indexes"])).filter_map(|index| {
-        Some((index, indexes.get(usize::try_from(index["index_opx"].as_u64()?).ok()?)?))
-    });
+    let of_parts = parts(table)
+        .into_iter()
+        .flat_map(|part| array(&part["indexes"]))
+        .filter_map(|index| Some((index, indexes.get(usize::try_from(index["index_opx"].as_u64()?).ok()?)?)));
     own.chain(of_parts)
         .filter_map(|(index, named)| {
             Some((id(index)?, IndexName { table: name.clone(), index: text(&named["name"]) }))

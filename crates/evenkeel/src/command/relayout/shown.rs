@@ -34,7 +34,9 @@ pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
         }
     }
     for table in &chosen {
-        text.push_str(&table.room_before.map_or(String::new(), |room| room_lines(&table.facts.table, &room, "")));
+        text.push_str(
+            &table.room_before.map_or(String::new(), |room| room_lines(&table.facts.table, &room, "")),
+        );
     }
     let room = chosen.iter().map(|table| table.rebuilt_bytes()).max().unwrap_or(0);
     let waits = "writers do not wait if the server can avoid it";
