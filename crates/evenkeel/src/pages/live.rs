@@ -68,7 +68,7 @@ pub fn read_live(
     let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
     control.exec(&format!("SET SESSION lock_wait_timeout = {WAIT_S}"))?;
     let lists = Lists::of(&mut control)?;
-    let names = names(&mut control, &lists)?;
+    let mut names = names(&mut control, &lists)?;
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     let database = target.database.as_deref();
     for row in control.query(&lists.tables())?.rows {
@@ -78,7 +78,11 @@ pub fn read_live(
             continue;
         }
         match read_one(&mut control, data, (name, own == "1"), range, stop) {
-            Ok((path, space)) => found.push(FoundFile::new(&path, space, &names)),
+            Ok((path, space)) => {
+                // MySQL lists no indexes of partitions.
+                let _ = names.add_of_tablespace(&path);
+                found.push((path, space));
+            }
             Err(error) if table.is_some() || stop.is_set() => return Err(error),
             Err(error) => unread.push((name.clone(), error)),
         }
@@ -87,7 +91,7 @@ pub fn read_live(
         return Err(unread.swap_remove(0).1);
     }
     unread.into_iter().for_each(|(name, error)| left(&name, error));
-    Ok(found)
+    Ok(found.into_iter().map(|(path, space)| FoundFile::new(&path, space, &names)).collect())
 }
 
 fn read_one(
