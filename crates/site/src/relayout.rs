@@ -24,7 +24,7 @@ impl Relayout<'_> {
     /// Errors: why it is refused, or what the server said. The table is as it was.
     pub fn run(
         &self,
-        (facts, expected_bytes): (&Facts, u64),
+        (facts, rebuilt_bytes): (&Facts, u64),
         tell: &mut dyn FnMut(Told<'_>),
     ) -> Result<Done, RelayoutError> {
         if let Some(error) = facts.refusal() {
@@ -36,7 +36,7 @@ impl Relayout<'_> {
         let mut control = Control::connect_until(self.target, self.stop)?;
         prepare(&mut control, self.lock_wait_s)?;
         let folder = self.target.database.as_deref().and_then(|name| Some(self.data?.join(name)));
-        let watch = Watch { target: self.target, folder, expected_bytes, stop: self.stop };
+        let watch = Watch { target: self.target, folder, rebuilt_bytes, stop: self.stop };
         let done = run(&mut control, &watch, (&facts.table, self.lock_wait_s), tell)?;
         // The statistics are of the old pages, and so would be the plans; a server that makes none now will later.
         let _ = control.query(&format!("ANALYZE TABLE {}", quoted(&facts.table)));
@@ -285,7 +285,7 @@ pub enum RelayoutError {
     NoName,
     #[error("there is no table {0} in the database, or none that this account may read")]
     NoTable(String),
-    #[error("{0} is no replica")]
+    #[error("{0} is not a replica")]
     NoReplica(String),
     #[error("table {table} {what}")]
     Refused { table: String, what: String, hint: &'static str },

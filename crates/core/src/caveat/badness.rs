@@ -80,7 +80,7 @@ pub const CAUSES: [Cause; 15] = [
                  the server's limit.",
     },
     Cause {
-        name: "The server held all sessions up",
+        name: "The server stalled all sessions",
         codes: &[&["server-held-up"]],
         remedy: "See what its statements waited for (a lock, the disk, a CPU); more sessions do not help.",
     },

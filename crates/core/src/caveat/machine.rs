@@ -54,8 +54,8 @@ impl Caveat {
     /// Requests waited for a session for a notable part of their response time: from the mean wait over all requests, the mean
     /// response time, and the most sessions that were open at once.
     pub fn session_wait(wait: Nanos, tau: Nanos, sessions: u32) -> Option<Self> {
-        let why = "in use while the server answered. If it can answer more at once, that part is not the server's: allow more \
-                   by --max-sessions, or take a lower rate.";
+        let why = "busy while the server kept answering. If the server can take more at once, this wait comes from the \
+                   session limit: raise --max-sessions or lower the rate.";
         waited_for_session("session-wait", wait, tau, sessions, why)
     }
 

@@ -48,9 +48,8 @@ impl Caveat {
     pub fn warm_up_backlog(requests: u64, arrivals: u64) -> Option<Self> {
         let many = requests > BACKLOG_ALWAYS_TOLERATED && share(requests, arrivals) > BACKLOG_SHARE_MAX;
         let text = format!(
-            "When measuring began, {} of the warm-up more than usual were still waiting or under way ({:.1} % of the {arrivals} arrivals \
-             measured): the first response times are too long by what these took. Take a longer --warm-up.",
-            plural(requests, "request", "requests"),
+            "When measuring began, {requests} more requests than usual were left over from the warm-up ({:.1} % of the {arrivals} arrivals \
+             measured): the first response times include the time to work these off. Use a longer --warm-up.",
             100.0 * share(requests, arrivals)
         );
         many.then(|| {

@@ -136,7 +136,7 @@ fn stopped(
     let mut found = Vec::new();
     for file in &files.paths {
         match read(file, range, &session.stop) {
-            Ok(space) => found.push(FoundFile::named(file, space, &files.names)),
+            Ok(space) => found.push(FoundFile::new(file, space, &files.names)),
             Err(error) if table.is_some() || files.paths.len() == 1 || session.stop.is_set() => {
                 return Err(error.into());
             }

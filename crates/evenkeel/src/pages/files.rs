@@ -5,7 +5,7 @@ use crate::failure::WithHint;
 use crate::format;
 use crate::table::{GridColumn, Ink, Look, Place, lines, paint};
 use anyhow::{Result, anyhow};
-use evenkeel_sense::pages::{Names, Tablespace, holder};
+use evenkeel_sense::pages::{Names, Room, Tablespace, holder};
 use serde_json::{Map, Value, json as value};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,15 +27,19 @@ pub fn of_file(path: &Path) -> Result<Files> {
     let shared = shared_of(path);
     refuse_held(shared.as_deref().unwrap_or(path), path)?;
     refuse_held(path, path)?;
-    Ok(Files {
-        paths: vec![path.to_owned()],
-        names: shared.map(|shared| names_of(&shared)).unwrap_or_default(),
-    })
+    Ok(Files::named(shared.as_deref(), vec![path.to_owned()]))
 }
 
-/// A dictionary that cannot be read costs names, no figures.
-fn names_of(shared: &Path) -> Names {
-    Names::read(shared).unwrap_or_default()
+impl Files {
+    /// By the dictionary in the shared tablespace, and by what files of MySQL 8 or later say themselves. What cannot be read costs names,
+    /// no figures.
+    fn named(shared: Option<&Path>, paths: Vec<PathBuf>) -> Self {
+        let mut names = shared.and_then(|shared| Names::read(shared).ok()).unwrap_or_default();
+        for path in &paths {
+            let _ = names.add_of_tablespace(path);
+        }
+        Self { paths, names }
+    }
 }
 
 pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
@@ -59,7 +63,7 @@ pub fn of_directory(directory: &Path, table: Option<&str>) -> Result<Files> {
         // A table without a file of its own is in the shared one.
         paths = if own.is_empty() { vec![shared.clone()] } else { own };
     }
-    Ok(Files { paths, names: names_of(&shared) })
+    Ok(Files::named(Some(&shared), paths))
 }
 
 /// The shared tablespace of the server to which this file belongs.
@@ -223,28 +227,27 @@ fn of_range(space: &Tablespace, range: f64) -> u64 {
     (space.outside as f64 * range).ceil() as u64
 }
 
-/// What the columns do not show: values outside their rows, and room that a rebuild would give back.
+/// What the columns do not show of the room of its table.
 fn advice(file: &FoundFile, range: f64) -> String {
     let (Some(room), Some(name)) = (file.room(), file.names.first()) else { return String::new() };
-    let table = name.table.replacen('/', ".", 1);
-    let mut text = String::new();
-    if room.outside_bytes > 0 {
-        text.push_str(&format!(
-            "{table}: {} of long values outside the rows; {} of the rows with these values read {} more\n",
-            format::bytes(room.outside_bytes),
-            format::percent(range * 100.0),
-            format::counted(of_range(&file.space, range) as usize, "page"),
-        ));
-    }
-    if let Some(bytes) = room.gives_back() {
-        text.push_str(&format!(
-            "{table}: a rebuild (evenkeel relayout) gives back about {} of {}; {} of pages are free now\n",
-            format::bytes(bytes),
-            format::bytes(room.file_bytes),
-            format::bytes(room.free_bytes),
-        ));
-    }
-    text
+    let more = format!(
+        "; reading {} of the rows with these values reads {}",
+        format::percent(range * 100.0),
+        format::counted(of_range(&file.space, range) as usize, "more page"),
+    );
+    room_lines(&name.table.replacen('/', ".", 1), &room, &more)
+}
+
+/// Values outside the rows of a table, and `more` about them; room that a rebuild would free.
+pub fn room_lines(table: &str, room: &Room, more: &str) -> String {
+    let outside = (room.outside_bytes > 0).then(|| {
+        format!("{table}: {} of long values outside the rows{more}\n", format::bytes(room.outside_bytes))
+    });
+    let free = room.gives_back().map(|bytes| {
+        let [back, file, free] = [bytes, room.file_bytes, room.free_bytes].map(format::bytes);
+        format!("{table}: a rebuild (evenkeel relayout) would free about {back} of {file}; {free} are unused pages now\n")
+    });
+    [outside, free].into_iter().flatten().collect()
 }
 
 fn broken(file: &FoundFile, look: Look) -> String {

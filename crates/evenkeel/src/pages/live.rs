@@ -68,7 +68,7 @@ pub fn read_live(
     let mut control = Control::connect_until(&Target { database: None, ..target.clone() }, stop)?;
     control.exec(&format!("SET SESSION lock_wait_timeout = {WAIT_S}"))?;
     let lists = Lists::of(&mut control)?;
-    let names = names(&mut control, &lists)?;
+    let mut names = names(&mut control, &lists)?;
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     let database = target.database.as_deref();
     for row in control.query(&lists.tables())?.rows {
@@ -78,7 +78,11 @@ pub fn read_live(
             continue;
         }
         match read_one(&mut control, data, (name, own == "1"), range, stop) {
-            Ok((path, space)) => found.push(FoundFile::named(&path, space, &names)),
+            Ok((path, space)) => {
+                // MySQL lists no indexes of partitions.
+                let _ = names.add_of_tablespace(&path);
+                found.push((path, space));
+            }
             Err(error) if table.is_some() || stop.is_set() => return Err(error),
             Err(error) => unread.push((name.clone(), error)),
         }
@@ -87,7 +91,7 @@ pub fn read_live(
         return Err(unread.swap_remove(0).1);
     }
     unread.into_iter().for_each(|(name, error)| left(&name, error));
-    Ok(found)
+    Ok(found.into_iter().map(|(path, space)| FoundFile::new(&path, space, &names)).collect())
 }
 
 fn read_one(
@@ -146,18 +150,6 @@ pub struct FoundFile {
     pub names: Vec<IndexName>,
 }
 
-/// The files of the other partitions of a table.
-fn siblings(path: &Path) -> Vec<PathBuf> {
-    let own = label(path);
-    let (table, Some(_)) = table_of(&own) else { return Vec::new() };
-    let files =
-        path.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = files.map(|file| file.path()).filter(|other| other != path).collect();
-    found.retain(|other| table_of(&label(other)).0 == table);
-    found.sort();
-    found
-}
-
 #[derive(Clone, Copy, Debug)]
 pub struct FoundIndex<'a> {
     pub name: &'a IndexName,
@@ -165,30 +157,20 @@ pub struct FoundIndex<'a> {
 }
 
 impl FoundFile {
-    fn new(path: &Path, space: Tablespace, names: &Names) -> Self {
+    pub fn new(path: &Path, space: Tablespace, names: &Names) -> Self {
+        let own = label(path);
         let name = |index: &IndexLayout| {
-            let unknown = || IndexName { table: label(path), index: format!("index {}", index.id) };
-            names.get(index.id).unwrap_or_else(unknown)
+            let unknown = || IndexName { table: own.clone(), index: format!("index {}", index.id) };
+            match names.get(index.id).unwrap_or_else(unknown) {
+                // MySQL's files name a partition by its table.
+                IndexName { index, .. } if table_of(&own).1.is_some() => {
+                    IndexName { table: own.clone(), index }
+                }
+                name => name,
+            }
         };
         let names = space.indexes.iter().map(name).collect();
         Self { path: path.to_owned(), space, names }
-    }
-
-    /// The same, by the names that a file of MySQL 8 or later has itself. Those of a partitioned table are all in one of its files.
-    pub fn named(path: &Path, space: Tablespace, names: &Names) -> Self {
-        let Some(first) = space.indexes.first().map(|index| index.id).filter(|_| space.format.has_sdi) else {
-            return Self::new(path, space, names);
-        };
-        let own = |path: &Path| Names::of_tablespace(path).ok().filter(|names| names.get(first).is_some());
-        if let Some(own) = own(path) {
-            return Self::new(path, space, &own);
-        }
-        let others = siblings(path).iter().find_map(|path| own(path));
-        let mut found = Self::new(path, space, others.as_ref().unwrap_or(names));
-        if others.is_some() {
-            found.names.iter_mut().for_each(|name| name.table = label(path));
-        }
-        found
     }
 
     /// Indexes of a table, or of all but the server's own, by table and then as they were made.

@@ -3,5 +3,5 @@
 mod files;
 mod live;
 
-pub use files::{json, of_directory, of_file, table};
+pub use files::{json, of_directory, of_file, room_lines, table};
 pub use live::{FoundFile, data_of, read_live, table_of};

@@ -94,11 +94,10 @@ pub enum ProgressEvent {
     /// A table is rebuilt.
     Rebuilding {
         table: String,
-        /// Done of it, from 0 to 1; none where the server does not say, and its new file is not seen.
+        /// Done of it, from 0 to 1; none where its new file is not seen.
         share: Option<f64>,
         elapsed_s: f64,
         built_bytes: Option<u64>,
-        table_left_s: Option<f64>,
         /// With the tables behind it.
         left_s: Option<f64>,
     },

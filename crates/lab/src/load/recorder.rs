@@ -19,6 +19,11 @@ const CODE_OTHER: u16 = 2000;
 /// the dispatch lag that is asked for.
 const BATCH: usize = 32;
 
+/// Shorter silences of the server are not counted: each that is costs a look at all requests that wait.
+const SILENCE_MIN: Nanos = Nanos::from_millis(50);
+/// Silences are told apart by so much, so that a long run has few of them.
+const SILENCE_STEP: u64 = Nanos::from_millis(10).0;
+
 struct Series {
     completed: u64,
     lost: u64,
@@ -167,9 +172,15 @@ impl Recorder {
         from: Nanos,
         now: Nanos,
     ) {
+        if now - from < SILENCE_MIN {
+            return;
+        }
         let measured = arrivals.into_iter().filter(|arrival| self.measures(arrival.at));
         let waited = measured.fold(Nanos::ZERO, |sum, arrival| sum + (now - arrival.at.max(from)));
-        self.result.silences.record(now - from, waited);
+        if waited > Nanos::ZERO {
+            let silence = (now - from).0;
+            *self.result.silences.entry(Nanos(silence - silence % SILENCE_STEP)).or_default() += waited;
+        }
     }
 
     /// Bytes of the server came, to whichever request.

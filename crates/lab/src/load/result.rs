@@ -78,37 +78,6 @@ pub struct KindResult {
     pub response: Histogram<u64>,
 }
 
-/// Waits for a session while the server sent nothing on any of them, by how long that went on: with a server that works that is a part of
-/// a request, with one that holds all of them up it is long.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Silences {
-    /// Sums of waits, by the power of two of the silence in nanoseconds.
-    waits: BTreeMap<u32, Nanos>,
-    longest: Nanos,
-}
-
-impl Silences {
-    pub(super) fn record(&mut self, silence: Nanos, waited: Nanos) {
-        if waited > Nanos::ZERO {
-            *self.waits.entry(silence.0.max(1).ilog2()).or_default() += waited;
-            self.longest = self.longest.max(silence);
-        }
-    }
-
-    pub(super) fn add(&mut self, other: &Self) {
-        for (power, waited) in &other.waits {
-            *self.waits.entry(*power).or_default() += *waited;
-        }
-        self.longest = self.longest.max(other.longest);
-    }
-
-    /// What was waited in those of at least this length, to a power of two.
-    fn waited(&self, least: Nanos) -> Nanos {
-        let long = self.waits.range(least.0.max(1).ilog2()..);
-        long.fold(Nanos::ZERO, |sum, (_, waited)| sum + *waited)
-    }
-}
-
 /// A silence in which requests wait for a session is the server's where it is so many times as long as a request usually takes.
 const SILENT_TIMES: u64 = 10;
 
@@ -136,8 +105,9 @@ pub struct LoadResult {
     /// What a request had to wait for a session (`max` reached or connecting), ns, of those that had to; of those that
     /// were never sent the age that they had reached.
     pub session_wait: Histogram<u64>,
-    /// What of that passed in silences of the server.
-    pub silences: Silences,
+    /// What of that passed while the server sent nothing on any session, by how long that went on, down to a hundredth of a second:
+    /// with a server that works that is a part of a request, with one that holds all sessions up it is long.
+    pub silences: BTreeMap<Nanos, Nanos>,
     /// The measured phase in stretches of `interval_length`.
     pub intervals: Vec<Interval>,
     /// A second, or a quarter of it in runs below 40 s.
@@ -189,9 +159,10 @@ impl LoadResult {
     /// What share of the waits for a session is the server's, which held all sessions up; and for how long it did so at most.
     pub fn held_up(&self) -> (f64, Nanos) {
         let usual = self.service.value_at_quantile(0.5);
-        let waited = self.silences.waited(Nanos(usual.saturating_mul(SILENT_TIMES)));
+        let long = self.silences.range(Nanos(usual.saturating_mul(SILENT_TIMES))..);
+        let waited: f64 = long.map(|(_, waited)| waited.0 as f64).sum();
         let all = self.session_wait.mean() * self.session_wait.len() as f64;
-        ((waited.0 as f64 / all.max(1.0)).min(1.0), self.silences.longest)
+        ((waited / all.max(1.0)).min(1.0), self.silences.keys().next_back().copied().unwrap_or_default())
     }
 }
 
@@ -210,7 +181,7 @@ pub fn nothing_measured() -> LoadResult {
         first_byte: empty(),
         lag: empty(),
         session_wait: empty(),
-        silences: Silences::default(),
+        silences: BTreeMap::new(),
         intervals: Vec::new(),
         interval_length: Nanos::from_secs(1),
         carried_over: 0,

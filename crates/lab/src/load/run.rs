@@ -268,7 +268,9 @@ fn add(total: &mut LoadResult, part: &LoadResult) {
         (&mut total.session_wait, &part.session_wait),
     ];
     histograms.into_iter().for_each(|(total, part)| merge(total, part));
-    total.silences.add(&part.silences);
+    for (silence, waited) in &part.silences {
+        *total.silences.entry(*silence).or_default() += *waited;
+    }
     add_intervals(total, part);
     let kinds = total.kinds.iter_mut().zip(&part.kinds);
     let statements = total.statements.iter_mut().zip(&part.statements);

@@ -62,9 +62,10 @@ impl Names {
         self.by_index.len() <= OWN.len()
     }
 
-    /// The names that a tablespace of MySQL 8 or later keeps itself; none of another one.
-    pub fn of_tablespace(path: &Path) -> Result<Self, PagesError> {
-        Ok(Self::new(sdi::names(&mut Book::open(path)?)?))
+    /// Adds the names that a tablespace of MySQL 8 or later keeps itself; another one has none.
+    pub fn add_of_tablespace(&mut self, path: &Path) -> Result<(), PagesError> {
+        self.by_index.extend(sdi::names(&mut Book::open(path)?)?);
+        Ok(())
     }
 
     /// The names in the shared tablespace (`ibdata1`) of a server that is stopped. One of MySQL 8.0 has none.

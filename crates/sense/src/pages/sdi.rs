@@ -11,16 +11,14 @@ use std::io::Read;
 
 /// On the first page, behind the descriptors of extents: what an encrypted tablespace has there.
 const ENCRYPTION_BYTES: usize = 115;
-/// Pages that are read at most, bytes of one table's packed JSON, and bytes of the JSON of all tables.
+/// Pages of rows that are read at most, bytes of one table's packed JSON, and of its JSON.
 const PAGES_MAX: usize = 10_000;
 const PACKED_MAX: usize = 16 << 20;
 const JSON_MAX: u64 = 64 << 20;
-/// Places within a row: its type, the child of a row above leaves, the length of its packed JSON, and that JSON.
+/// Places within a row: the child of a row above leaves, the length of its packed JSON, and that JSON.
 const CHILD: usize = 12;
 const PACKED_BYTES: usize = 29;
 const DATA: usize = 33;
-/// What a tablespace is described by; others are tables.
-const OF_TABLESPACE: u32 = 2;
 /// A row whose value lies elsewhere ends in where: tablespace, page, place, length.
 const POINTER_BYTES: usize = 20;
 /// Where a page of such a value has its length, the next page, and its bytes.
@@ -31,7 +29,7 @@ pub(super) fn names(book: &mut Book<'_>) -> Result<Vec<(u64, IndexName)>, PagesE
     if !book.format.has_sdi {
         return Ok(Vec::new());
     }
-    let (mut objects, mut left) = (Vec::new(), JSON_MAX);
+    let mut found = Vec::new();
     let mut page = root(book)?;
     for _ in 0..PAGES_MAX {
         if page == NOBODY {
@@ -46,11 +44,11 @@ pub(super) fn names(book: &mut Book<'_>) -> Result<Vec<(u64, IndexName)>, PagesE
             continue;
         }
         for (at, _) in here.rows().filter(|(_, is_deleted)| !is_deleted) {
-            objects.extend(object(book, &bytes, at, &mut left)?);
+            found.extend(object(book, &bytes, at)?.as_ref().map(named).unwrap_or_default());
         }
         page = here.next();
     }
-    Ok(named(&objects))
+    Ok(found)
 }
 
 fn root(book: &mut Book<'_>) -> Result<u32, PagesError> {
@@ -61,14 +59,8 @@ fn root(book: &mut Book<'_>) -> Result<u32, PagesError> {
     Ok(u32_at(&book.bytes, 150 + descriptors + ENCRYPTION_BYTES + 4))
 }
 
-/// What a row says, with its type; `None` where it cannot be understood.
-fn object(
-    book: &mut Book<'_>,
-    page: &[u8],
-    at: usize,
-    left: &mut u64,
-) -> Result<Option<(u32, Value)>, PagesError> {
-    let kind = u32_at(page, at);
+/// What a row says; `None` where it cannot be understood.
+fn object(book: &mut Book<'_>, page: &[u8], at: usize) -> Result<Option<Value>, PagesError> {
     let length = u32_at(page, at + PACKED_BYTES) as usize;
     let is_long = at >= 7 && u8_at(page, at - 6) & 0x80 != 0;
     let is_elsewhere = is_long && u8_at(page, at - 6) & 0x40 != 0;
@@ -80,10 +72,7 @@ fn object(
     let own = if is_elsewhere { local.saturating_sub(POINTER_BYTES) } else { local };
     let mut packed = page.get(at + DATA..at + DATA + own).unwrap_or_default().to_vec();
     let mut next = if is_elsewhere { u32_at(page, at + DATA + own + 4) } else { NOBODY };
-    for _ in 0..PAGES_MAX {
-        if next == NOBODY || packed.len() >= length.min(PACKED_MAX) {
-            break;
-        }
+    while next != NOBODY && packed.len() < length.min(PACKED_MAX) {
         book.load(next)?;
         let bytes = u32_at(&book.bytes, PART) as usize;
         let part = book.bytes.get(PART + 8..PART + 8 + bytes).filter(|part| !part.is_empty());
@@ -92,39 +81,27 @@ fn object(
         next = u32_at(&book.bytes, PART + 4);
     }
     let mut json = Vec::new();
-    let is_read = ZlibDecoder::new(&packed[..]).take(*left).read_to_end(&mut json).is_ok();
-    *left = left.saturating_sub(json.len() as u64);
-    Ok(serde_json::from_slice(&json).ok().filter(|_| is_read).map(|value| (kind, value)))
+    let is_read = ZlibDecoder::new(&packed[..]).take(JSON_MAX).read_to_end(&mut json).is_ok();
+    Ok(serde_json::from_slice(&json).ok().filter(|_| is_read))
 }
 
-fn named(objects: &[(u32, Value)]) -> Vec<(u64, IndexName)> {
-    // A table with a file of its own is called as its tablespace, in which the name of a partition is too.
-    let file = objects.iter().find(|(kind, _)| *kind == OF_TABLESPACE);
-    let file =
-        file.and_then(|(_, value)| value["dd_object"]["name"].as_str()).filter(|name| name.contains('/'));
-    let mut found = Vec::new();
-    for (_, value) in objects.iter().filter(|(kind, _)| *kind != OF_TABLESPACE) {
-        let table = &value["dd_object"];
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        // The dictionary writes some letters by their number after this one.
-        let plain = |name: String| name.replace('@', "@0040");
-        let name = plain(file.map_or_else(
-            || format!("{}/{}", text(&table["schema_ref"]), text(&table["name"])),
-            str::to_owned,
-        ));
-        let indexes = array(&table["indexes"]);
-        let own = indexes.iter().map(|index| (index, index));
-        let of_parts =
-            parts(table).into_iter().flat_map(|part| array(&part["indexes"])).filter_map(|index| {
-                Some((index, indexes.get(usize::try_from(index["index_opx"].as_u64()?).ok()?)?))
-            });
-        for (index, named) in own.chain(of_parts) {
-            found.extend(
-                id(index).map(|id| (id, IndexName { table: name.clone(), index: text(&named["name"]) })),
-            );
-        }
-    }
-    found
+/// Indexes of a table; none where something else is described.
+fn named(object: &Value) -> Vec<(u64, IndexName)> {
+    let table = &object["dd_object"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    // The dictionary writes some letters by their number after this one.
+    let name = format!("{}/{}", text(&table["schema_ref"]), text(&table["name"])).replace('@', "@0040");
+    let indexes = array(&table["indexes"]);
+    let own = indexes.iter().map(|index| (index, index));
+    let of_parts = parts(table)
+        .into_iter()
+        .flat_map(|part| array(&part["indexes"]))
+        .filter_map(|index| Some((index, indexes.get(usize::try_from(index["index_opx"].as_u64()?).ok()?)?)));
+    own.chain(of_parts)
+        .filter_map(|(index, named)| {
+            Some((id(index)?, IndexName { table: name.clone(), index: text(&named["name"]) }))
+        })
+        .collect()
 }
 
 /// Partitions of a table, and theirs.
@@ -159,16 +136,14 @@ mod tests {
         let table = json!({"dd_object": {
             "name": "b@c", "schema_ref": "shop", "indexes": [{"name": "by_v", "se_private_data": ""}], "partitions": [part]
         }});
-        let found = named(&[(1, table.clone())]);
+        let found = named(&table);
         let name = |table: &str| IndexName { table: table.to_owned(), index: "by_v".to_owned() };
         assert_eq!(found, [(8, name("shop/b@0040c")), (9, name("shop/b@0040c"))]);
-        let file = json!({"dd_object": {"name": "shop/b#p#p0"}});
-        assert_eq!(named(&[(1, table), (2, file)])[0], (8, name("shop/b#p#p0")));
-        assert_eq!(named(&[(1, json!({"dd_object": {"indexes": 7}})), (1, json!(null))]), []);
+        assert_eq!([json!({"dd_object": {"indexes": 7}}), json!(null)].map(|other| named(&other)), [[], []]);
     }
 
     #[test]
-    fn a_value_that_lies_on_pages_of_its_own_is_put_together_and_a_circle_of_them_ends() {
+    fn a_value_that_lies_on_pages_of_its_own_is_put_together() {
         const SIZE: usize = 16 << 10;
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("t.ibd");
@@ -176,27 +151,21 @@ mod tests {
         packer.write_all(br#"{"dd_object": {}}"#).unwrap();
         let packed = packer.finish().unwrap();
         let (head, tail) = packed.split_at(9);
-        for next in [NOBODY, 1] {
-            let mut file = vec![0; 2 * SIZE];
-            let page = &mut file[SIZE..];
-            page[..4].copy_from_slice(&0xDEAD_BEEF_u32.to_be_bytes());
-            page[7] = 1;
-            page[38..42].copy_from_slice(&(tail.len() as u32).to_be_bytes());
-            page[42..46].copy_from_slice(&next.to_be_bytes());
-            page[46..46 + tail.len()].copy_from_slice(tail);
-            std::fs::write(&path, &file).unwrap();
-            let mut row = vec![0; 200];
-            row[93..95].copy_from_slice(&[(head.len() + POINTER_BYTES) as u8, 0xC0]);
-            row[103] = 1;
-            // A row that says it is longer than its pages are: those of a circle never end by themselves.
-            let length = if next == 1 { PACKED_MAX } else { packed.len() };
-            row[100 + PACKED_BYTES..][..4].copy_from_slice(&(length as u32).to_be_bytes());
-            row[100 + DATA..][..head.len()].copy_from_slice(head);
-            row[100 + DATA + head.len() + 7] = 1;
-            let format = Format { page_bytes: SIZE, has_sdi: true, ..Format::default() };
-            let mut book = Book { source: Source::open(&path).unwrap(), format, bytes: vec![0; SIZE] };
-            let found = object(&mut book, &row, 100, &mut JSON_MAX.clone()).unwrap();
-            assert!(found.is_some_and(|(kind, value)| kind == 1 && value["dd_object"].is_object()), "{next}");
-        }
+        let mut file = vec![0; 2 * SIZE];
+        let page = &mut file[SIZE..];
+        page[..4].copy_from_slice(&0xDEAD_BEEF_u32.to_be_bytes());
+        page[7] = 1;
+        page[38..42].copy_from_slice(&(tail.len() as u32).to_be_bytes());
+        page[42..46].copy_from_slice(&NOBODY.to_be_bytes());
+        page[46..46 + tail.len()].copy_from_slice(tail);
+        std::fs::write(&path, &file).unwrap();
+        let mut row = vec![0; 200];
+        row[93..95].copy_from_slice(&[(head.len() + POINTER_BYTES) as u8, 0xC0]);
+        row[100 + PACKED_BYTES..][..4].copy_from_slice(&(packed.len() as u32).to_be_bytes());
+        row[100 + DATA..][..head.len()].copy_from_slice(head);
+        row[100 + DATA + head.len() + 7] = 1;
+        let format = Format { page_bytes: SIZE, has_sdi: true, ..Format::default() };
+        let mut book = Book { source: Source::open(&path).unwrap(), format, bytes: vec![0; SIZE] };
+        assert!(object(&mut book, &row, 100).unwrap().is_some_and(|value| value["dd_object"].is_object()));
     }
 }

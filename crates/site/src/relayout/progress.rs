@@ -18,7 +18,7 @@ pub struct Progress {
     pub elapsed_s: f64,
     /// Bytes of the file that the server builds; `None` where they cannot be seen.
     pub built_bytes: Option<u64>,
-    /// By the server's own count, or by these bytes; `None` where neither is known.
+    /// Of the bytes that it will have.
     pub share: Option<f64>,
 }
 
@@ -34,8 +34,8 @@ pub(super) struct Watch<'a> {
     pub target: &'a Target,
     /// The folder of the database, where it is on this machine.
     pub folder: Option<PathBuf>,
-    /// Bytes that the new file will have, about.
-    pub expected_bytes: u64,
+    /// Bytes of the file after the rebuild, about.
+    pub rebuilt_bytes: u64,
     pub stop: &'a Stop,
 }
 
@@ -47,7 +47,7 @@ impl Watch<'_> {
         sql: &str,
         tell: &mut dyn FnMut(Told<'_>),
     ) -> Result<u64, TargetError> {
-        let (id, begin) = (control.id(), monotonic());
+        let begin = monotonic();
         // Without a second connection only the time is told.
         let mut looker = Control::connect_until(self.target, self.stop).ok();
         thread::scope(|scope| {
@@ -58,21 +58,18 @@ impl Watch<'_> {
                 if (monotonic() - looked).as_secs_f64() >= LOOK_EVERY.as_secs_f64() {
                     looked = monotonic();
                     let elapsed_s = (looked - begin).as_secs_f64();
-                    tell(Told::Progress(self.look(looker.as_mut(), id, elapsed_s)));
+                    tell(Told::Progress(self.look(looker.as_mut(), elapsed_s)));
                 }
             }
             work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    fn look(&self, mut looker: Option<&mut Control>, id: u32, elapsed_s: f64) -> Progress {
+    fn look(&self, looker: Option<&mut Control>, elapsed_s: f64) -> Progress {
         let of_folder = self.folder.as_deref().and_then(built_in);
-        let built_bytes = of_folder.or_else(|| looker.as_mut().and_then(|looker| self.built(looker)));
-        let own = looker.and_then(|looker| own_share(looker, id));
-        let by_bytes = built_bytes.filter(|_| self.expected_bytes > 0);
-        let by_bytes = by_bytes.map(|bytes| (bytes as f64 / self.expected_bytes as f64).min(0.99));
-        // MySQL counts pages of rows alone: long values are in the bytes.
-        let share = own.into_iter().chain(by_bytes).reduce(f64::max);
+        let built_bytes = of_folder.or_else(|| self.built(looker?));
+        let known = built_bytes.filter(|_| self.rebuilt_bytes > 0);
+        let share = known.map(|bytes| (bytes as f64 / self.rebuilt_bytes as f64).min(0.99));
         Progress { elapsed_s, built_bytes, share }
     }
 
@@ -93,21 +90,6 @@ fn built_in(folder: &Path) -> Option<u64> {
     let built = files.filter(|file| file.file_name().to_string_lossy().starts_with("#sql"));
     let sizes: Vec<u64> = built.filter_map(|file| file.metadata().ok()).map(|file| file.len()).collect();
     (!sizes.is_empty()).then(|| sizes.iter().sum())
-}
-
-/// The server's own count: MariaDB has one of copies, MySQL of all where `events_stages_current` is on.
-fn own_share(looker: &mut Control, id: u32) -> Option<f64> {
-    let sql = match looker.version().flavor {
-        Flavor::MariaDb => format!(
-            "SELECT (STAGE - 1 + PROGRESS / 100) / MAX_STAGE FROM information_schema.PROCESSLIST WHERE ID = {id} AND MAX_STAGE > 0"
-        ),
-        Flavor::MySql => format!(
-            "SELECT WORK_COMPLETED / WORK_ESTIMATED FROM performance_schema.events_stages_current JOIN performance_schema.threads \
-             USING (THREAD_ID) WHERE PROCESSLIST_ID = {id} AND WORK_ESTIMATED > 0"
-        ),
-    };
-    let share: f64 = looker.query_value(&sql).ok()??.parse().ok()?;
-    (share > 0.0).then_some(share.min(0.99))
 }
 
 /// Seconds that a replica is behind, the most of all its sources; `None` where it does not replicate now.

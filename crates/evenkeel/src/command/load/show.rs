@@ -158,7 +158,7 @@ impl std::fmt::Display for Wait {
                 )?;
                 match self.held_up.filter(|held_up| *held_up >= 0.01) {
                     Some(held_up) => {
-                        write!(out, " ({:.0} % of it: no session got an answer)", 100.0 * held_up)
+                        write!(out, " ({:.0} % of it while the server answered nobody)", 100.0 * held_up)
                     }
                     None => Ok(()),
                 }

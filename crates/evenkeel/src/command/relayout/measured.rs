@@ -1,4 +1,4 @@
-//! How the indexes of a table lie, and what a new layout promises.
+//! How the indexes of a table lie, and how they would after a rebuild.
 
 use crate::failure::WithHint;
 use crate::pages::{read_live, table_of};
@@ -31,8 +31,9 @@ pub struct Pages {
     pub in_order: Option<f64>,
     /// Stretches of 1 MiB that a range of 5 % of the keys touches, in the mean.
     pub range_extents: Option<f64>,
-    pub promised_pages: u64,
-    pub promised_range_extents: Option<f64>,
+    /// After a rebuild, about.
+    pub rebuilt_pages: u64,
+    pub rebuilt_range_extents: Option<f64>,
 }
 
 impl Pages {
@@ -47,8 +48,8 @@ impl Pages {
             reached_fill: layout.reached_fill(page_bytes),
             in_order: layout.in_order,
             range_extents: layout.range.map(|range| range.extents),
-            promised_pages: layout.rebuilt_pages(page_bytes),
-            promised_range_extents: layout
+            rebuilt_pages: layout.rebuilt_pages(page_bytes),
+            rebuilt_range_extents: layout
                 .range
                 .map(|range| (f64::from(range.extents_least as u32) * less).max(1.0)),
         }
@@ -140,13 +141,13 @@ mod tests {
         let layout =
             IndexLayout { records: 800, used_bytes: 800 * 6_000, fill: 0.74, ..layout(400, 0.74, 0.99) };
         let found = Pages::of(16_384, None, "PRIMARY", &layout);
-        assert!(found.lies_well() && found.promised_pages == 401, "{found:?}");
+        assert!(found.lies_well() && found.rebuilt_pages == 401, "{found:?}");
     }
 
     #[test]
-    fn half_empty_leaves_promise_fewer_pages_and_full_ones_as_many() {
+    fn half_empty_leaves_have_fewer_pages_after_a_rebuild_and_full_ones_as_many() {
         let half = index(400, 0.46875, 0.1);
-        assert_eq!((half.promised_pages, half.promised_range_extents), (201, Some(1.0)));
-        assert_eq!(index(400, 0.98, 0.1).promised_pages, 401);
+        assert_eq!((half.rebuilt_pages, half.rebuilt_range_extents), (201, Some(1.0)));
+        assert_eq!(index(400, 0.98, 0.1).rebuilt_pages, 401);
     }
 }

@@ -36,10 +36,10 @@ and writers wait for that (privileges RELOAD, SELECT, LOCK TABLES). For a remote
 be named. A rebuild needs space for the table once more.
 
 At its begin and end a rebuild waits for open transactions on the table, at most for --lock-wait, and new users wait behind it; \
-a table that is held longer is refused. The smallest table is rebuilt first: its progress tells the time \
-of the others. Replicas rebuild a table after this server, and fall behind meanwhile: name them by --replica, and no table begins before all are \
-within --max-lag. One table cannot be paused. Ctrl-C or a kill \
-leaves the table as it was, or rebuilt. The gain is shown in pages; measure response times with a profile.
+a table that is held longer is refused. The smallest table is rebuilt first; the time for the others is estimated from it. Replicas \
+rebuild a table after this server, and fall behind meanwhile: name them by --replica, and the next rebuild starts only when every \
+replica is within --max-lag. A rebuild that has started cannot be paused. Ctrl-C or a kill leaves the table as it was, or rebuilt. The \
+gain is shown in pages; measure response times with a profile.
 
 Examples:
   evenkeel relayout sandbox:demo --dry-run
@@ -112,8 +112,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
         let work = Relayout { target: &target, lock_wait_s, data, stop: &session.stop };
         let mut replicas = Replicas::new(session, &args.replica, &args.max_lag)?;
         let mut queue: Vec<&mut Table> = all.iter_mut().filter(|table| table.left.is_none()).collect();
-        queue.sort_by_key(|table| table.expected_bytes());
-        let mut pace = Pace::new(queue.iter().map(|table| table.expected_bytes()).sum());
+        queue.sort_by_key(|table| table.rebuilt_bytes());
+        let mut pace = Pace::new(queue.iter().map(|table| table.rebuilt_bytes()).sum());
         for table in queue {
             let done = replicas
                 .wait(&session.stop, &mut view)
@@ -182,7 +182,7 @@ fn cannot_see(table: &str, privilege: &str, target: &Target, user: &str) -> anyh
     let database = quoted(target.database.as_deref().unwrap_or_default());
     anyhow!("cannot read the page layout of {table}: the account lacks the privilege {privilege}").context(Hint(format!(
         "GRANT PROCESS, RELOAD ON *.* TO {account}; GRANT SELECT, LOCK TABLES ON {database}.* TO {account}; \
-         or name tables by --tables, without a prediction"
+         or name tables by --tables, without an estimate"
     )))
 }
 
@@ -210,24 +210,15 @@ fn refusal(error: &anyhow::Error) -> Option<String> {
 
 fn relayout(work: &Relayout<'_>, table: &mut Table, pace: &mut Pace, view: &mut View) -> Result<()> {
     let begin = monotonic();
-    let (name, bytes) = (table.facts.table.clone(), table.expected_bytes());
-    table.estimate_s = pace.seconds_of(bytes);
-    if let Some(text) = pace.told(&name, bytes) {
-        view.show(&ProgressEvent::Announced { text });
-    }
-    let mut estimate_s = table.estimate_s;
+    let (name, bytes) = (table.facts.table.clone(), table.rebuilt_bytes());
+    view.show(&ProgressEvent::Announced { text: pace.told(&name, bytes) });
     let done = work.run((&table.facts, bytes), &mut |told| match told {
         Told::Step(text) => step(view, text),
-        Told::Progress(progress) => {
-            let event = pace.event(&name, bytes, progress);
-            estimate_s = estimate_s.or_else(|| Some(progress.elapsed_s + event.1?));
-            view.show(&event.0);
-        }
+        Told::Progress(progress) => view.show(&pace.event(&name, bytes, progress)),
     })?;
     let took_s = (monotonic() - begin).as_secs_f64();
-    (table.took_s, table.estimate_s) = (Some(took_s), estimate_s);
+    (table.took_s, table.done) = (Some(took_s), Some(done));
     pace.add(bytes, took_s);
-    table.done = Some(done);
     step(view, &format!("reading the pages of {}", table.facts.table));
     let begin = monotonic();
     // It is done, whatever can be seen of it.

@@ -33,37 +33,31 @@ impl Pace {
     }
 
     /// What so many bytes take; `None` before the first table of some size is done.
-    pub fn seconds_of(&self, bytes: u64) -> Option<f64> {
+    fn seconds_of(&self, bytes: u64) -> Option<f64> {
         (self.done_bytes > 0).then(|| bytes as f64 * self.took_s / self.done_bytes as f64)
     }
 
-    /// What is said before a table; `None` where it is the only one, and nothing is known.
-    pub fn told(&self, table: &str, bytes: u64) -> Option<String> {
+    /// What is said before a table.
+    pub fn told(&self, table: &str, bytes: u64) -> String {
         let seconds = |bytes| self.seconds_of(bytes).map(|seconds| format::seconds(seconds.ceil()));
         let left = format!("{table}: {} to build", format::bytes(bytes));
-        Some(match (seconds(bytes), seconds(self.left_bytes)) {
+        match (seconds(bytes), seconds(self.left_bytes)) {
             (Some(own), Some(all)) if self.left_bytes > bytes => {
                 format!("{left}, about {own}; all that is left: about {all}")
             }
             (Some(own), _) => format!("{left}, about {own}"),
-            (None, _) => format!("{left}; its progress tells the time"),
-        })
+            (None, _) => format!("{left}; time left is shown once it is running"),
+        }
     }
 
-    /// A table under way, and the seconds that are left for it.
-    pub fn event(&self, table: &str, bytes: u64, progress: Progress) -> (ProgressEvent, Option<f64>) {
+    /// A table under way.
+    pub fn event(&self, table: &str, bytes: u64, progress: Progress) -> ProgressEvent {
         let Progress { elapsed_s, built_bytes, share } = progress;
         let known = share.filter(|share| *share >= SHARE_LEAST && elapsed_s >= SECONDS_LEAST);
         let whole_s = known.map(|share| elapsed_s / share).or_else(|| self.seconds_of(bytes));
-        let table_left_s = whole_s.map(|whole_s| (whole_s - elapsed_s).max(0.0));
-        let others = self.left_bytes.saturating_sub(bytes) as f64;
-        let left_s =
-            whole_s.zip(table_left_s).map(|(whole_s, own_s)| own_s + others * whole_s / bytes.max(1) as f64);
-        let table = table.to_owned();
-        (
-            ProgressEvent::Rebuilding { table, share, elapsed_s, built_bytes, table_left_s, left_s },
-            table_left_s,
-        )
+        let others = self.left_bytes.saturating_sub(bytes) as f64 / bytes.max(1) as f64;
+        let left_s = whole_s.map(|whole_s| (whole_s - elapsed_s).max(0.0) + others * whole_s);
+        ProgressEvent::Rebuilding { table: table.to_owned(), share, elapsed_s, built_bytes, left_s }
     }
 }
 
@@ -77,19 +71,16 @@ mod tests {
         let mut pace = Pace::new(400 * MIB);
         let at = |share, elapsed_s| Progress { elapsed_s, built_bytes: None, share };
         let left = |pace: &Pace, progress| match pace.event("a", 100 * MIB, progress) {
-            (ProgressEvent::Rebuilding { left_s, .. }, own) => (own, left_s),
-            _ => (None, None),
+            ProgressEvent::Rebuilding { left_s, .. } => left_s,
+            _ => None,
         };
-        assert_eq!(left(&pace, at(None, 9.0)), (None, None));
-        assert_eq!(left(&pace, at(Some(0.01), 9.0)), (None, None));
-        assert_eq!(left(&pace, at(Some(0.25), 1.0)), (Some(3.0), Some(15.0)));
+        assert_eq!(left(&pace, at(None, 9.0)), None);
+        assert_eq!(left(&pace, at(Some(0.01), 9.0)), None);
+        assert_eq!(left(&pace, at(Some(0.25), 1.0)), Some(15.0));
         pace.add(MIB, 9.0);
         assert_eq!(pace.seconds_of(MIB), None);
         pace.add(99 * MIB, 99.0 / 25.0);
-        assert_eq!(left(&pace, at(None, 1.0)), (Some(3.0), Some(11.0)));
-        assert!(
-            pace.told("b", 100 * MIB)
-                .is_some_and(|text| text.contains("about 4 s; all that is left: about 12 s"))
-        );
+        assert_eq!(left(&pace, at(None, 1.0)), Some(11.0));
+        assert!(pace.told("b", 100 * MIB).contains("about 4 s; all that is left: about 12 s"));
     }
 }

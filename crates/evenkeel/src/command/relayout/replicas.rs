@@ -10,6 +10,7 @@ use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
 use evenkeel_site::relayout::lag_s;
 use evenkeel_site::server::Target;
+use std::fmt::Display;
 use std::thread;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ impl Replicas {
     }
 
     /// Waits until no replica is further behind than it may be.
-    /// Errors: one is no replica, or cannot be asked; somebody asked to stop.
+    /// Errors: one is not a replica, or cannot be asked; somebody asked to stop.
     pub fn wait(&mut self, stop: &Stop, view: &mut View) -> Result<()> {
         if self.has_begun && !self.targets.is_empty() {
             nap(HEARS_WITHIN, stop)?;
@@ -45,8 +46,8 @@ impl Replicas {
         self.has_begun = true;
         for replica in &self.targets {
             let mut is_told = false;
-            while let Some(text) = behind(lag_s(replica, stop)?, self.max_lag) {
-                let text = format!("{replica} {text}: waiting, Ctrl-C ends it");
+            while let Some(why) = behind(replica, lag_s(replica, stop)?, self.max_lag) {
+                let text = format!("waiting: {why} (Ctrl-C to stop)");
                 view.show(&match is_told {
                     true => ProgressEvent::Step { text },
                     false => ProgressEvent::Warning { text },
@@ -60,10 +61,10 @@ impl Replicas {
 }
 
 /// What is said of a replica that is waited for; `None` where it is not.
-fn behind(lag_s: Option<u64>, limit: Nanos) -> Option<String> {
+fn behind(replica: impl Display, lag_s: Option<u64>, limit: Nanos) -> Option<String> {
     match lag_s {
-        None => Some("does not replicate now".to_owned()),
-        Some(lag_s) if Nanos::from_secs(lag_s) > limit => Some(format!("is {lag_s} s behind")),
+        None => Some(format!("replication is not running on {replica}")),
+        Some(lag_s) if Nanos::from_secs(lag_s) > limit => Some(format!("{replica} is {lag_s} s behind")),
         Some(_) => None,
     }
 }
@@ -85,8 +86,8 @@ mod tests {
     #[test]
     fn a_replica_is_waited_for_beyond_the_limit_and_while_it_does_not_replicate() {
         let limit = Nanos::from_secs(10);
-        assert_eq!(behind(Some(10), limit), None);
-        assert_eq!(behind(Some(11), limit).as_deref(), Some("is 11 s behind"));
-        assert!(behind(None, limit).is_some());
+        assert_eq!(behind("db2", Some(10), limit), None);
+        assert_eq!(behind("db2", Some(11), limit).as_deref(), Some("db2 is 11 s behind"));
+        assert!(behind("db2", None, limit).is_some());
     }
 }

@@ -1,24 +1,25 @@
-//! What a relayout promises and what it gained, as tables for people.
+//! What a relayout is estimated to gain and what it gained, as tables for people.
 
 use super::measured::{Pages, RANGE, Seen};
 use crate::format;
+use crate::pages::room_lines;
 use crate::table::{GridColumn, Look, lines};
 use evenkeel_sense::pages::Room;
 use evenkeel_site::relayout::{Done, Facts, Waits};
 use serde::Serialize;
 
-/// All tables before anything is done, with what a new layout promises.
+/// All tables before anything is done, with an estimate for after a rebuild.
 pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
     let chosen: Vec<&Table> = all.iter().filter(|table| table.left.is_none()).collect();
     let mut text = String::new();
     let rows: Vec<(&str, &Pages)> = chosen.iter().flat_map(|table| rows(table)).collect();
     if !rows.is_empty() {
-        text.push_str(&lines(promised(&rows), &[], look));
+        text.push_str(&lines(estimated(&rows), &[], look));
         text.push('\n');
     }
     for table in &chosen {
         if let Some(why) = &table.unread {
-            text.push_str(&format!("{}: no prediction, since {why}\n", table.facts.table));
+            text.push_str(&format!("{}: no estimate, since {why}\n", table.facts.table));
         }
     }
     for table in all {
@@ -33,9 +34,11 @@ pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
         }
     }
     for table in &chosen {
-        text.push_str(&table.room_before.map_or(String::new(), |room| told(&table.facts.table, &room)));
+        text.push_str(
+            &table.room_before.map_or(String::new(), |room| room_lines(&table.facts.table, &room, "")),
+        );
     }
-    let room = chosen.iter().map(|table| table.expected_bytes()).max().unwrap_or(0);
+    let room = chosen.iter().map(|table| table.rebuilt_bytes()).max().unwrap_or(0);
     let waits = "writers do not wait if the server can avoid it";
     let tables = format::counted(chosen.len(), "table");
     text.push_str(&match (chosen.is_empty(), dry_run) {
@@ -53,20 +56,6 @@ pub fn before(all: &[Table], dry_run: bool, look: Look) -> String {
         ),
     });
     text
-}
-
-/// What the columns do not show: values outside their rows, and room that is given back.
-fn told(table: &str, room: &Room) -> String {
-    let outside = (room.outside_bytes > 0)
-        .then(|| format!("{table}: {} of long values outside the rows\n", format::bytes(room.outside_bytes)));
-    let back = room.gives_back().map(|bytes| {
-        let (file, free) = (format::bytes(room.file_bytes), format::bytes(room.free_bytes));
-        format!(
-            "{table}: gives back about {} of {file}; {free} of pages are free now\n",
-            format::bytes(bytes)
-        )
-    });
-    [outside, back].into_iter().flatten().collect()
 }
 
 /// A table once it is done, or why it is not.
@@ -102,7 +91,7 @@ fn rows(table: &Table) -> Vec<(&str, &Pages)> {
     pages.iter().map(|index| (table.facts.table.as_str(), index)).collect()
 }
 
-fn promised(rows: &[(&str, &Pages)]) -> Vec<GridColumn> {
+fn estimated(rows: &[(&str, &Pages)]) -> Vec<GridColumn> {
     let of = format!("of {}", format::percent(RANGE * 100.0));
     vec![
         GridColumn::of(rows, ["table", ""], false, 0, |(table, _)| (*table).to_owned()),
@@ -110,10 +99,10 @@ fn promised(rows: &[(&str, &Pages)]) -> Vec<GridColumn> {
         GridColumn::of(rows, ["fill", ""], true, 2, |(_, index)| share(Some(index.fill))),
         GridColumn::of(rows, ["in", "order"], true, 0, |(_, index)| share(index.in_order)),
         GridColumn::of(rows, ["pages", ""], true, 0, |(_, index)| index.pages.to_string()),
-        GridColumn::of(rows, ["pages", "estimate"], true, 0, |(_, index)| index.promised_pages.to_string()),
+        GridColumn::of(rows, ["pages", "estimate"], true, 0, |(_, index)| index.rebuilt_pages.to_string()),
         GridColumn::of(rows, ["extents", &of], true, 1, |(_, index)| format::decimal(index.range_extents)),
         GridColumn::of(rows, ["extents", "estimate"], true, 1, |(_, index)| {
-            format::decimal(index.promised_range_extents)
+            format::decimal(index.rebuilt_range_extents)
         }),
     ]
 }
@@ -130,7 +119,7 @@ fn gained(before: &[(&str, &Pages)], after: &[Pages]) -> Vec<GridColumn> {
         GridColumn::of(after, ["in order", ""], true, 0, |index| pair(index, &|old| share(old.in_order))),
         GridColumn::of(after, ["pages", ""], true, 0, |index| pair(index, &|old| old.pages.to_string())),
         GridColumn::of(after, ["pages", "estimate"], true, 1, |index| {
-            was(index).map_or("-".to_owned(), |old| old.promised_pages.to_string())
+            was(index).map_or("-".to_owned(), |old| old.rebuilt_pages.to_string())
         }),
         GridColumn::of(after, ["extents", &of], true, 0, |index| {
             pair(index, &|old| format::decimal(old.range_extents))
@@ -156,8 +145,6 @@ pub struct Table {
     pub after: Option<Vec<Pages>>,
     pub room_after: Option<Room>,
     pub done: Option<Done>,
-    /// What it would take, as estimated before it began, or of the first table as soon as its progress told.
-    pub estimate_s: Option<f64>,
     pub took_s: Option<f64>,
     /// How long writers waited while its pages were read, before and after.
     pub pages_s: f64,
@@ -168,24 +155,12 @@ impl Table {
     pub fn new(facts: Facts, seen: Result<Seen, String>, pages_s: f64, left: Option<String>) -> Self {
         let (seen, unread) = (seen.as_ref().ok().cloned(), seen.err());
         let (before, room_before) = seen.map(|seen| (seen.indexes, seen.room)).unzip();
-        let (after, room_after, done, estimate_s, took_s) = (None, None, None, None, None);
-        Self {
-            facts,
-            before,
-            room_before,
-            unread,
-            after,
-            room_after,
-            done,
-            estimate_s,
-            took_s,
-            pages_s,
-            left,
-        }
+        let (after, room_after, done, took_s) = (None, None, None, None);
+        Self { facts, before, room_before, unread, after, room_after, done, took_s, pages_s, left }
     }
 
-    /// Bytes of its new file, about: by its pages where they were read, since the server's own figure may be old.
-    pub fn expected_bytes(&self) -> u64 {
+    /// Bytes of its file after a rebuild, about: by its pages where they were read, since the server's own figure may be old.
+    pub fn rebuilt_bytes(&self) -> u64 {
         let by_pages = self.room_before.map(|room| room.rebuilt_bytes).filter(|bytes| *bytes > 0);
         by_pages.unwrap_or(self.facts.bytes)
     }

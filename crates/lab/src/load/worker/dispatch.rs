@@ -1,6 +1,6 @@
 //! From an arrival to the first statement.
 
-use super::{ClientSlot, SILENCE_MIN, Worker, is_live};
+use super::{ClientSlot, Worker, is_live};
 use crate::load::poller::Start;
 use crate::load::request_log::{End, NO_SESSION, Outcome};
 use crate::load::schedule::{Arrival, ArrivalPlan};
@@ -49,9 +49,7 @@ impl Worker<'_> {
     /// The server was heard from: before, all that wait for a session waited for it.
     pub(super) fn end_silence(&mut self, now: Nanos) {
         let from = self.waiting.front().map_or(now, |first| self.heard.max(first.at));
-        if now - from >= SILENCE_MIN {
-            self.recorder.waited_in_silence(&self.waiting, from, now);
-        }
+        self.recorder.waited_in_silence(&self.waiting, from, now);
         self.heard = now;
     }
 
@@ -142,10 +140,7 @@ impl Worker<'_> {
     /// its kind is counted.
     pub(super) fn drop_first_waiting(&mut self, now: Nanos) {
         let Some(arrival) = self.waiting.pop_front() else { return };
-        let from = self.heard.max(arrival.at);
-        if now - from >= SILENCE_MIN {
-            self.recorder.waited_in_silence([&arrival], from, now);
-        }
+        self.recorder.waited_in_silence([&arrival], self.heard.max(arrival.at), now);
         let kind = if self.closed {
             self.begin_request(arrival.number as u32, arrival.number)
         } else {

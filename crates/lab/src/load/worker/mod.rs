@@ -42,8 +42,6 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Arrivals that may wait for a session, over all threads: 64 MB. Above it the oldest end as unsent, at the
 /// age they have reached.
 const WAITING_MAX: usize = 4 << 20;
-/// Shorter silences of the server are not counted: each that is costs a look at all requests that wait.
-const SILENCE_MIN: Nanos = Nanos::from_millis(50);
 /// How long a drain may still take after somebody asked to stop.
 const STOP_DRAIN: Nanos = Nanos::from_millis(500);
 
