@@ -289,7 +289,7 @@ pub enum RelayoutError {
     NoReplica(String),
     #[error("table {table} {what}")]
     Refused { table: String, what: String, hint: &'static str },
-    #[error("another client held table {table} for longer than {seconds} s; nothing was changed")]
+    #[error("another client held table {table} for longer than {seconds} s")]
     Held { table: String, seconds: u32 },
 }
 

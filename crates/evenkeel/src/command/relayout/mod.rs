@@ -205,7 +205,9 @@ fn refused(error: &RelayoutError) -> String {
 
 /// What is said of a table that was refused, where that is what ended its relayout.
 fn refusal(error: &anyhow::Error) -> Option<String> {
-    error.downcast_ref().filter(|error| matches!(error, RelayoutError::Refused { .. })).map(refused)
+    let of_one =
+        |error: &&RelayoutError| matches!(error, RelayoutError::Refused { .. } | RelayoutError::Held { .. });
+    error.downcast_ref().filter(of_one).map(refused)
 }
 
 fn relayout(work: &Relayout<'_>, table: &mut Table, pace: &mut Pace, view: &mut View) -> Result<()> {
