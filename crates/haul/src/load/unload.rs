@@ -100,8 +100,8 @@ impl Job<'_> {
         let columns = columns.join(", ");
         control.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {into}"))?;
         match control.exec(&format!("CREATE TEMPORARY TABLE {into} LIKE {like}")) {
-            // No temporary table has partitions.
-            Err(TargetError::Statement { code: 1562, .. }) => control
+            // No temporary table has partitions: MariaDB says 1478, MySQL 1562.
+            Err(TargetError::Statement { code: 1478 | 1562, .. }) => control
                 .exec(&format!("CREATE TEMPORARY TABLE {into} AS SELECT {columns} FROM {like} LIMIT 0"))?,
             made => made?,
         };
