@@ -53,7 +53,9 @@ impl Rejects {
         if lines.is_empty() {
             return Ok(());
         }
-        let added = self.file.write_all(lines).and_then(|()| self.file.sync_data());
+        // A device as /dev/null takes lines and refuses to sync.
+        let sync = || if self.path.is_file() { self.file.sync_data() } else { Ok(()) };
+        let added = (&self.file).write_all(lines).and_then(|()| sync());
         added.map_err(HaulError::io("write", &self.path))
     }
 }
