@@ -4,15 +4,16 @@
 //! Both are written in one transaction for each file, so that a kill leaves all of it or nothing and a rerun stores none again.
 
 use super::files::{LoadedFile, Looked};
-use super::job::{Job, Loaded, Settled, sum};
+use super::job::{Job, Loaded, Settled, indexes, sum};
 use super::manifest::{self, FILES, KnownFile};
 use super::part::{Part, split};
 use super::rejects::{Rejects, Turn};
 use super::store::{self, Options, Shared, Warnings};
 use crate::audit::{RejectLine, reject_line};
 use crate::blocks::{Blocks, records};
-use crate::convert::{Tally, tidy};
-use crate::table::literal;
+use crate::convert::{Duplicates, Tally, tidy};
+use crate::dispatch::Day;
+use crate::table::{Table, literal};
 use crate::{HaulError, input, refused};
 use evenkeel_site::server::{Control, TargetError};
 use std::collections::BTreeMap;
@@ -55,18 +56,33 @@ pub(crate) fn read(
     tables: &[&str],
     (bytes, hash): (u64, u64),
 ) -> Result<Corrections, TargetError> {
+    let is_day =
+        |text: &str| text.strip_prefix('_').is_some_and(|day| day.len() == 8 && Day::parse(day).is_some());
+    let is_of = |source: &str| {
+        let is_own = |rest: &str| rest.is_empty() || is_day(rest);
+        tables.iter().any(|table| table.strip_prefix(source).is_some_and(is_own))
+    };
+    select(control, &format!("f.bytes = {bytes} AND f.xxh3 = {hash}"), &|named| named.split(',').any(is_of))
+}
+
+/// Those of a file that was loaded, by its number.
+pub(super) fn of_file(control: &mut Control, id: u64) -> Result<Corrections, TargetError> {
+    select(control, &format!("f.id = {id}"), &|_| true)
+}
+
+fn select(
+    control: &mut Control,
+    which: &str,
+    is_of: &dyn Fn(&str) -> bool,
+) -> Result<Corrections, TargetError> {
     let found = control.query(&format!(
         "SELECT HEX(f.tables_loaded), c.at_byte, c.record_type, HEX(c.record), HEX(c.line) \
-         FROM {CORRECTED} c JOIN {FILES} f ON f.id = c.file_id WHERE f.bytes = {bytes} AND f.xxh3 = {hash}"
+         FROM {CORRECTED} c JOIN {FILES} f ON f.id = c.file_id WHERE {which}"
     ))?;
-    let day_of = |source: &str, table: &str| {
-        table.strip_prefix(source).is_some_and(|day| day.is_empty() || day.starts_with('_'))
-    };
     let mut all = Corrections::new();
     for row in &found.rows {
         let [Some(named), Some(at), of, Some(record), line] = &row[..] else { continue };
-        let named = String::from_utf8_lossy(&manifest::unhex(named)).into_owned();
-        if named.split(',').any(|source| tables.iter().any(|table| day_of(source, table))) {
+        if is_of(&String::from_utf8_lossy(&manifest::unhex(named))) {
             let stored = of.as_ref().and_then(|of| of.parse().ok()).zip(line.as_deref().map(manifest::unhex));
             all.insert(at.parse().unwrap_or(0), Correction { record: manifest::unhex(record), stored });
         }
@@ -127,7 +143,9 @@ impl Job<'_> {
         }
         let known = looked.iter().map(|file| whole(file, known, named)).collect::<Result<Vec<_>, _>>()?;
         let wanted = self.wanted(path, looked, &known)?;
-        let names: Vec<_> = named.split(',').collect();
+        let typed = self.tables.iter().zip(self.file.layout.types());
+        let keyed = typed.filter(|(_, of)| self.duplicates == Duplicates::Refuse && !of.key.is_empty());
+        keyed.map(|(table, _)| table).try_for_each(|table| check_key(control, table))?;
         let mut files = Vec::new();
         let inputs: Vec<_> = looked.iter().map(|file| file.path.clone()).collect();
         store::prepare(control)?;
@@ -147,8 +165,9 @@ impl Job<'_> {
             spare: Mutex::default(),
         };
         for (index, ((file, known), wanted)) in looked.iter().zip(known).zip(wanted).enumerate() {
-            let before = read(control, &names, known.content)?;
+            let before = of_file(control, known.id)?;
             let part = self.part_of((path, file), wanted, &before)?;
+            check_count((path, file), &part, known.rejects)?;
             let place = Part { number: index as u64, input: index, file: known.id, begin: known.end, ..part };
             let tally = shared.store_one(control, Part { end: known.end, ..place })?;
             files.push(LoadedFile { tally, ..LoadedFile::of(file, known) });
@@ -279,12 +298,34 @@ impl Job<'_> {
     }
 }
 
+/// Nothing but a unique index finds out that a corrected record has the key of one that is stored.
+fn check_key(control: &mut Control, table: &Table) -> Result<(), HaulError> {
+    let is_key = |column: &String| table.primary.iter().any(|key| key.eq_ignore_ascii_case(column));
+    if indexes(control, table, true)?.values().any(|columns| columns.iter().all(is_key)) {
+        return Ok(());
+    }
+    let what =
+        format!("{} has no unique index on the layout's key, so a correction could repeat one", table.name);
+    Err(refused(what, "add a unique index on fields of the key, none of which may be blank").into())
+}
+
+/// A file of rejects of another load may name records that are stored.
+fn check_count((path, file): (&Path, &Looked), part: &Part, rejects: u64) -> Result<(), HaulError> {
+    let lines: u64 = part.tally.lines.iter().sum();
+    if lines <= rejects {
+        return Ok(());
+    }
+    let (path, file) = (path.display(), file.path.display());
+    let what = format!("{path} would add {lines} records of {file}, of which only {rejects} are rejects");
+    Err(HaulError::File(refused(what, "take the file of rejects that the load of this file wrote")))
+}
+
 /// What the manifest says of a file that is loaded as a whole.
 fn whole<'a>(file: &Looked, known: &'a [KnownFile], named: &str) -> Result<&'a KnownFile, HaulError> {
     let found = known.iter().find(|known| known.done && known.content == file.content);
     found.ok_or_else(|| {
         let what =
             format!("{} is not loaded into {named} with this content, or not all of it", file.path.display());
-        HaulError::File(refused(what, "load it first without --corrected"))
+        HaulError::File(refused(what, "load it first without --corrected: that keeps the lines that you corrected, and says where (calls.rejects.before); name that file then"))
     })
 }

@@ -95,7 +95,7 @@ impl Job<'_> {
         if let Some(path) = self.corrected {
             return self.correct(&mut control, &settled, path);
         }
-        let Settled { named, engine, origin, looked, known, notes } = settled;
+        let Settled { named, engine, origin, looked, known, mut notes } = settled;
         let ground = Ground { tables: &named, separator: self.file.separator, layout: self.rules(), origin };
         let mut files = files::plan(&mut control, &ground, looked, &known)?;
         self.inputs = files.iter().map(|file| file.path.clone()).collect();
@@ -108,7 +108,9 @@ impl Job<'_> {
         };
         let mut early = hashing.begin(&files.iter().map(|file| Some(file.identity)).collect::<Vec<_>>());
         if files.iter().any(|file| !file.done) {
-            let tallies = self.load(&files, (&named, engine), (&hashing, &mut early), tell)?;
+            let rejects = Rejects::open(self.rejects, &files)?;
+            notes.extend(rejects.note());
+            let tallies = self.load((&files, rejects), (&named, engine), (&hashing, &mut early), tell)?;
             files.iter_mut().zip(tallies).for_each(|(file, tally)| file.tally = tally);
         }
         if !engine.has_transactions() {
@@ -140,7 +142,7 @@ impl Job<'_> {
 
     fn load(
         &self,
-        files: &[LoadedFile],
+        (files, rejects): (&[LoadedFile], Rejects),
         (named, engine): (&str, Engine),
         (hashing, early): (&Hashing, &mut [Early]),
         tell: &mut (dyn FnMut(&Progress) + Send),
@@ -155,7 +157,7 @@ impl Job<'_> {
             inputs: &self.inputs,
             separator: self.file.separator,
             turn: Turn::default(),
-            rejects: Mutex::new(Rejects::open(self.rejects, files)?),
+            rejects: Mutex::new(rejects),
             stored: Mutex::new(vec![Tally::default(); files.len()]),
             failed: Mutex::new(None),
             spare: Mutex::new(Vec::new()),
@@ -205,17 +207,28 @@ pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Tally>) -> Tally {
     sum
 }
 
-fn missing(control: &mut Control, table: &Table) -> Result<Option<String>, HaulError> {
+/// Columns of each index of a table by its name; of an expression an empty one.
+pub(super) fn indexes(
+    control: &mut Control,
+    table: &Table,
+    only_unique: bool,
+) -> Result<BTreeMap<String, Vec<String>>, HaulError> {
     let rows = control.query(&format!(
-        "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
-         AND TABLE_NAME = CONVERT({} USING utf8) ORDER BY INDEX_NAME, SEQ_IN_INDEX",
-        literal(table.name.as_bytes())
+        "SELECT INDEX_NAME, COALESCE(COLUMN_NAME, '') FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+         AND TABLE_NAME = CONVERT({} USING utf8) AND NON_UNIQUE <= {} ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+        literal(table.name.as_bytes()),
+        u8::from(!only_unique)
     ))?;
     let mut there: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in rows.rows {
         let [Some(index), Some(column)] = &row[..] else { continue };
         there.entry(index.clone()).or_default().push(column.clone());
     }
+    Ok(there)
+}
+
+fn missing(control: &mut Control, table: &Table) -> Result<Option<String>, HaulError> {
+    let there = indexes(control, table, false)?;
     let mut missing = table.clone();
     missing.indexes.retain(|index| !there.values().any(|known| known == index));
     if there.contains_key("PRIMARY") {

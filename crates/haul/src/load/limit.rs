@@ -30,20 +30,25 @@ impl Job<'_> {
         let mut progress = Progress { step: Step::Check, total, ..Progress::default() };
         for (index, file) in fresh() {
             let Opened { stream, read, .. } = input::open(&file.path, 0)?;
-            let mut counted = Counted { tally: Tally::default(), rejects: Vec::new(), read, progress, tell };
+            let mut counted =
+                Counted { tally: Tally::default(), rejects: Vec::new(), is_cut: false, read, progress, tell };
             // What comes twice counts as no reject here, and nobody asks where a line lies.
             let context = Context { has_keys: false, places: false, ..self.context(index) };
             let blocks = Blocks::new(stream, self.file.separator, 0);
             convert::run(blocks, &file.path, &Lines(&context), &mut counted, self.stop)?;
-            let Counted { tally, rejects, .. } = counted;
+            let Counted { tally, rejects, is_cut, .. } = counted;
             progress.read += file.identity.size;
             let most = self.options.max_rejects;
             if most.is_passed(&tally) {
-                Rejects::open(self.rejects, files)?.add(&rejects)?;
+                let mut written = Rejects::open(self.rejects, files)?;
+                written.add(&rejects)?;
+                let note = written.note().map_or_else(String::new, |note| format!("; {note}"));
+                let cut = || format!("the first {} MiB of them alone", SHOWN >> 20);
+                let has = if is_cut { cut() } else { "the reasons".to_owned() };
                 let reason = tally.reasons.iter().max_by_key(|(_, count)| **count);
                 let what = format!(
                     "{}: {} of {} records are rejects (most often: {}), and --max-rejects is {most}: nothing of it is stored; {} has \
-                     the reasons",
+                     {has}{note}",
                     file.path.display(),
                     tally.rejects,
                     tally.records,
@@ -63,6 +68,7 @@ impl Job<'_> {
 struct Counted<'a> {
     tally: Tally,
     rejects: Vec<u8>,
+    is_cut: bool,
     read: Arc<AtomicU64>,
     progress: Progress,
     tell: &'a mut (dyn FnMut(&Progress) + Send),
@@ -75,8 +81,9 @@ impl Sink<Converted> for Counted<'_> {
 
     fn take(&mut self, block: &Converted) -> Result<(), HaulError> {
         self.tally.add(&block.tally);
-        if self.rejects.len() < SHOWN {
-            self.rejects.extend_from_slice(&block.rejects);
+        match self.rejects.len() < SHOWN {
+            true => self.rejects.extend_from_slice(&block.rejects),
+            false => self.is_cut |= !block.rejects.is_empty(),
         }
         let read = self.progress.read + self.read.load(Ordering::Relaxed);
         (self.tell)(&Progress { read, ..self.progress });

@@ -3,7 +3,7 @@
 //! The rejects of a part are on disk before the part is committed. What stands there of parts that were not committed after all is
 //! taken out when the next load begins, and comes again when their bytes do. A load has the file's lock as long as it writes.
 
-use super::files::LoadedFile;
+use super::files::{LoadedFile, content};
 use crate::HaulError;
 use crate::convert::tidy;
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ use std::{fs, io};
 pub(super) struct Rejects {
     file: File,
     path: PathBuf,
+    /// The file as it was, where lines were taken out.
+    before: Option<PathBuf>,
 }
 
 impl Rejects {
@@ -29,12 +31,21 @@ impl Rejects {
                 ends.insert(tidy(&name).into_bytes(), file.before);
             }
         }
-        let mut file = locked(path)?;
+        let (mut file, mut before) = (locked(path)?, None);
         // What is no file, as a pipe, has nothing that could be taken out.
         if path.is_file() && leave(path, &ends).map_err(HaulError::io("read", path))? {
+            before = Some(set_aside(path)?);
             file = keep(path, &ends).map_err(HaulError::io("write", path))?;
         }
-        Ok(Self { file, path: path.to_owned() })
+        Ok(Self { file, path: path.to_owned(), before })
+    }
+
+    /// Says where the file is that had more lines.
+    pub fn note(&self) -> Option<String> {
+        let (path, before) = (self.path.display(), self.before.as_ref()?.display());
+        Some(format!(
+            "lines of records that are not in were taken out of {path}; {before} is the file as it was"
+        ))
     }
 
     /// Adds the rejects of a part, and has them on disk.
@@ -42,7 +53,9 @@ impl Rejects {
         if lines.is_empty() {
             return Ok(());
         }
-        let added = self.file.write_all(lines).and_then(|()| self.file.sync_data());
+        // A device as /dev/null takes lines and refuses to sync.
+        let sync = || if self.path.is_file() { self.file.sync_data() } else { Ok(()) };
+        let added = (&self.file).write_all(lines).and_then(|()| sync());
         added.map_err(HaulError::io("write", &self.path))
     }
 }
@@ -58,6 +71,30 @@ fn locked(path: &Path) -> Result<File, HaulError> {
         let ours = file.metadata().map_err(failed())?.ino();
         if path.metadata().is_ok_and(|found| found.ino() == ours) {
             return Ok(file);
+        }
+    }
+}
+
+/// Leaves the file under another name too, since somebody may have corrected lines in it. What has that name already stays.
+fn set_aside(path: &Path) -> Result<PathBuf, HaulError> {
+    let mut number = 1;
+    loop {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if number == 1 { ".before".to_owned() } else { format!(".before.{number}") });
+        let before = PathBuf::from(name);
+        match fs::hard_link(path, &before) {
+            Ok(()) => return Ok(before),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if before.is_file() && content(&before)? == content(path)? {
+                    return Ok(before);
+                }
+                number += 1;
+            }
+            // A file system without links.
+            Err(_) => {
+                fs::copy(path, &before).map_err(HaulError::io("write", &before))?;
+                return Ok(before);
+            }
         }
     }
 }
@@ -206,6 +243,25 @@ mod tests {
         drop(kept);
         locked(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "a\t99\twhy\trecord\n");
+    }
+
+    #[test]
+    fn what_was_set_aside_before_stays_and_the_same_is_not_kept_twice() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("calls.rejects");
+        for (text, name, files) in
+            [("a", "before", 2), ("a", "before", 2), ("b", "before.2", 3), ("a", "before", 3)]
+        {
+            // Another file of that name, as `keep` leaves it.
+            let _ = fs::remove_file(&path);
+            fs::write(&path, text).unwrap();
+            let before = set_aside(&path).unwrap();
+            assert_eq!(
+                (&before, fs::read_to_string(&before).unwrap()),
+                (&path.with_extension(format!("rejects.{name}")), text.to_owned())
+            );
+            assert_eq!(fs::read_dir(home.path()).unwrap().count(), files);
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! What one file brought is taken out again.
 
+use super::corrected::of_file;
 use super::files::{Looked, look};
 use super::job::{Job, lock};
 use super::manifest::{self, KnownFile};
 use crate::blocks::Blocks;
 use crate::convert::{Context, Converted};
 use crate::table::{Table, quoted};
-use crate::{HaulError, input, load, refused, session};
-use evenkeel_site::server::Control;
+use crate::{HaulError, input, refused, session};
+use evenkeel_site::server::{Control, TargetError};
 use std::path::PathBuf;
 
 /// Into which the rows of the file are loaded, to be found in the table.
@@ -43,8 +44,7 @@ impl Job<'_> {
         let mut done = Vec::new();
         for (index, file) in looked.iter().enumerate() {
             let before = self.loaded(file, &known, &named)?;
-            let names: Vec<_> = named.split(',').collect();
-            let corrected = load::corrections(&mut control, &names, before.content)?;
+            let corrected = of_file(&mut control, before.id)?;
             for (record_type, table) in self.tables.iter().enumerate() {
                 let own = self.stage(&mut control, (index, record_type), table, before.end)?;
                 let stored = corrected.values().filter_map(|each| each.stored.as_ref());
@@ -95,12 +95,16 @@ impl Job<'_> {
         end: u64,
     ) -> Result<Table, HaulError> {
         let own = Table { name: format!("{ROWS}_{record_type}"), indexes: Vec::new(), ..table.clone() };
-        control.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {}", quoted(&own.name)))?;
-        control.exec(&format!(
-            "CREATE TEMPORARY TABLE {} LIKE {}",
-            quoted(&own.name),
-            quoted(&table.name)
-        ))?;
+        let (into, like) = (quoted(&own.name), quoted(&table.name));
+        let columns: Vec<String> = table.columns.iter().map(|column| quoted(&column.name)).collect();
+        let columns = columns.join(", ");
+        control.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {into}"))?;
+        match control.exec(&format!("CREATE TEMPORARY TABLE {into} LIKE {like}")) {
+            // No temporary table has partitions: MariaDB says 1478, MySQL 1562.
+            Err(TargetError::Statement { code: 1478 | 1562, .. }) => control
+                .exec(&format!("CREATE TEMPORARY TABLE {into} AS SELECT {columns} FROM {like} LIMIT 0"))?,
+            made => made?,
+        };
         let context = Context {
             file: self.file,
             names: &self.inputs,

@@ -39,7 +39,8 @@ A missing table is made: its columns are as wide as the fields, the layout's key
 record go to tables of their own, named by the type; with `--table NAME` NAME_type.
 
 A record that was rejected comes in later: correct the RECORD of its line in the file of rejects, or the layout, and name both files by
---corrected. It counts with the file that it is of, once however often this runs; what is still wrong stays a reject.
+--corrected. It counts with the file that it is of, once however often this runs; what is still wrong stays a reject. A load that takes
+lines out of the file of rejects keeps it as it was, as calls.rejects.before.
 
 With --export the tables of `evenkeel cdr export` are made and loaded again (--table: one of them). All files are checked first. A table
 gets its name once its rows are compared with the export; one that is there already must be as it was exported.
@@ -47,8 +48,8 @@ gets its name once its rows are compared with the export; one that is there alre
 At the end what is new is compared with the tables and the rejects, as `evenkeel cdr audit` does. That reads both once more; --no-audit
 skips it.
 
-Exit codes: 0 done; 1 a file has more rejects than --max-rejects, or the audit found something; 2 wrong use, a server that refuses, or a
-file that cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
+Exit codes: 0 done; 1 a file has more rejects than --max-rejects, nothing is stored while rejects remain, or the audit found something; 2
+wrong use, a server that refuses, or a file that cannot be read; 130, 143 stopped by Ctrl-C, SIGTERM.")]
 pub struct Args {
     /// Server, as mysql://user@host:port/database, sandbox:NAME or sandbox:NAME/DATABASE (default there: cdr)
     #[arg(value_name = "URL", required_unless_present = "print_table")]
@@ -84,7 +85,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
     /// File of rejects of FILEs that are loaded: add those that were corrected in it, or that --layout takes now
-    #[arg(long, value_name = "FILE", conflicts_with = "again")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["again", "max_rejects"])]
     pub corrected: Option<PathBuf>,
     /// What happens to a record whose key occurred earlier in this run
     #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = one_of(DUPLICATES))]
@@ -207,8 +208,7 @@ fn ended(args: &Args, loaded: &Loaded, check: &Check<'_>, shown: Shown) -> Resul
     let found = audited.is_some_and(|audited| audited.total() > 0);
     // By the server: what does not fit its layout was refused before. A file that comes again has duplicates alone.
     let tally = &loaded.tally;
-    let none = tally.lines.iter().all(|rows| *rows == 0) && tally.rejects > tally.duplicates;
-    let refused = none && args.corrected.is_none();
+    let refused = tally.lines.iter().all(|rows| *rows == 0) && tally.rejects > tally.duplicates;
     Ok(if found || refused { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
 }
 

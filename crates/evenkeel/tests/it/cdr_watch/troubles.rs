@@ -46,6 +46,20 @@ fn a_file_that_is_still_written_is_left_alone_until_it_is_whole() {
 }
 
 #[test]
+fn a_trigger_that_changes_records_is_refused_before_any_is_stored() {
+    let site = Site::up();
+    site.server.create("calls");
+    site.server
+        .exec("CREATE TRIGGER upper BEFORE INSERT ON calls FOR EACH ROW SET NEW.called = UPPER(NEW.called)");
+    site.arrive("a.cdr", "20260801", (1, 100), "none");
+    let (_, told) = site.once(&[], 2);
+    assert!(told.contains("trigger upper sets calls.called") && told.contains("--no-audit"), "{told}");
+    assert_eq!(site.server.count("calls"), 0);
+    site.once(&["--no-audit"], 0);
+    site.expect("without an audit", 100);
+}
+
+#[test]
 fn a_bad_file_is_named_once_and_left_and_the_others_are_done() {
     let site = Site::up();
     site.arrive("a.cdr", "20260801", (1, 1_000), "none");

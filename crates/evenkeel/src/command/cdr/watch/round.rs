@@ -1,5 +1,6 @@
 //! The loop: what is whole goes through the chain, one file after the other.
 
+use super::super::server;
 use super::flags::Args;
 use super::line::{Left, Passage};
 use super::steps::{Counts, Steps, serve};
@@ -78,9 +79,11 @@ impl<'a> Watch<'a> {
     pub fn run(mut self) -> Result<ExitCode> {
         let first = self.patiently(Path::new(""), |watch| watch.steps.chain.turn());
         drop(first.map_err(|error| self.ended(error))?);
-        super::super::server::check(self.session, self.steps.chain.target)?;
+        let Chain { target, table, audit, .. } = &self.steps.chain;
+        server::check(self.session, target)?;
+        server::check_triggers(self.session, target, std::slice::from_ref(table), *audit)?;
         if self.args.done.is_some() {
-            super::super::server::check_keeps(self.session, self.steps.chain.target)?;
+            server::check_keeps(self.session, target)?;
         }
         loop {
             self.check_stop()?;
