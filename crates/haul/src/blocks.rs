@@ -142,7 +142,7 @@ fn head(block: &[u8], separator: Separator) -> Result<usize, String> {
             String::from_utf8_lossy(&line[..line.len().min(200)])
         )),
         Header::Any if !line.is_empty() && dialect.cells(line).count() == 1 => Err(format!(
-            "its first line has one field, and is taken for a header: {}",
+            "the layout says that the first line is a header, and it has only one field (another delimiter?): {}",
             String::from_utf8_lossy(&line[..line.len().min(200)])
         )),
         Header::Any | Header::Is(_) => Ok(whole),

@@ -217,15 +217,15 @@ impl Job<'_> {
             let wanted = Wanted { number, is_repeat: crate::audit::is_repeat(reason), record };
             if let Some(first) = all[index].insert(offset, wanted) {
                 return stop(
-                    format!("lines {} and {number} are of the same record", first.number),
-                    "leave one of them",
+                    format!("lines {} and {number} are for the same record", first.number),
+                    "delete one of them",
                 );
             }
         }
         match others > 0 && all.iter().all(BTreeMap::is_empty) {
             true => stop(
-                format!("none of its {others} lines is of a file that is named"),
-                "name the files that the rejects are of",
+                format!("none of its {others} lines belongs to a given FILE"),
+                "name the files that these rejects came from",
             ),
             false => Ok(all),
         }
@@ -278,7 +278,7 @@ impl Job<'_> {
         let mut line = Vec::new();
         // What came before comes again, unless it was corrected.
         let taken = match found.is_repeat && !is_corrected {
-            true => Err("its key came before, and it was not corrected".to_owned()),
+            true => Err("duplicate key, and the record is unchanged".to_owned()),
             false => layout.delimit(&found.record, &mut line).map_err(|reject| reject.explain(layout)),
         };
         match &taken {
@@ -325,7 +325,7 @@ fn whole<'a>(file: &Looked, known: &'a [KnownFile], named: &str) -> Result<&'a K
     let found = known.iter().find(|known| known.done && known.content == file.content);
     found.ok_or_else(|| {
         let what =
-            format!("{} is not loaded into {named} with this content, or not all of it", file.path.display());
+            format!("{} has not been loaded completely into {named}, or has changed since", file.path.display());
         HaulError::File(refused(what, "load it first without --corrected: that keeps the lines that you corrected, and says where (calls.rejects.before); name that file then"))
     })
 }

@@ -178,7 +178,7 @@ fn one(
     }
     if before.done && before.rejects > 0 && before.rows > 0 && before.layout != ground.layout {
         let what = format!("{name} was loaded by another layout, with {} rejects", before.rejects);
-        let hint = "--corrected calls.rejects with this layout loads the rejects that it takes; or take the file out by `evenkeel cdr unload` with that layout, and load it by this one";
+        let hint = "to add the rejects that the new layout accepts, give --corrected with their rejects file; to start over, `evenkeel cdr unload` with the old layout, then load again";
         return Err(HaulError::File(refused(what, hint)));
     }
     // Nothing of it is stored, and by the layout of now some of it may be.

@@ -225,7 +225,7 @@ pub(crate) fn with_timestamps(
             };
             let Some(zone) = &file.zone else {
                 let what = format!(
-                    "column {name}.{field} is a TIMESTAMP, which is an instant, and the layout names no zone"
+                    "column {name}.{field} is a TIMESTAMP, so the layout has to name the time zone of the records"
                 );
                 return Err(refused(
                     what,

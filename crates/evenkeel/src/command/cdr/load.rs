@@ -38,9 +38,9 @@ files are loaded again, unless it may hold rows of somebody else. Let nobody els
 A missing table is made: its columns are as wide as the fields, the layout's key is the primary key (--print-table). Several types of
 record go to tables of their own, named by the type; with `--table NAME` NAME_type.
 
-A record that was rejected comes in later: correct the RECORD of its line in the file of rejects, or the layout, and name both files by
---corrected. It counts with the file that it is of, once however often this runs; what is still wrong stays a reject. A load that takes
-lines out of the file of rejects keeps it as it was, as calls.rejects.before.
+To load rejected records later, correct the RECORD in the rejects file, or fix the layout, and pass that file with --corrected and the
+original files as FILE. Each record is stored once, however often this runs; what is still wrong stays a reject. A load that takes lines
+out of the rejects file keeps the old one as calls.rejects.before.
 
 With --export the tables of `evenkeel cdr export` are made and loaded again (--table: one of them). All files are checked first. A table
 gets its name once its rows are compared with the export; one that is there already must be as it was exported.
@@ -84,7 +84,7 @@ pub struct Args {
     /// File for the rejects [default: TABLE.rejects]
     #[arg(long, value_name = "FILE")]
     pub rejects: Option<PathBuf>,
-    /// File of rejects of FILEs that are loaded: add those that were corrected in it, or that --layout takes now
+    /// Rejects file of FILEs already loaded: load the records that were corrected in it or that --layout now accepts
     #[arg(long, value_name = "FILE", conflicts_with_all = ["again", "max_rejects"])]
     pub corrected: Option<PathBuf>,
     /// What happens to a record whose key occurred earlier in this run

@@ -63,10 +63,10 @@ pub fn check_triggers(session: &Session, target: &Target, tables: &[Table], audi
         for Trigger { name, sets } in Trigger::of(&mut control, table)? {
             let of = &table.name;
             match sets.filter(|_| audits) {
-                None => out::tell(&format!("trigger {name} of {of} runs for each row\n")),
+                None => out::tell(&format!("trigger {name} fires for each row that is loaded into {of}\n")),
                 Some(column) => {
                     let what = format!(
-                        "trigger {name} sets {of}.{column}, so that rows would not be as their records"
+                        "trigger {name} overwrites {of}.{column}, so rows would differ from their records"
                     );
                     return Err(anyhow!(what)).hint(
                         "drop it, take `skip = true` for that field, or load without comparing: --no-audit",

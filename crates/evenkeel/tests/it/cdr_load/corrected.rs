@@ -179,9 +179,12 @@ fn what_is_no_correction_of_the_file_is_refused_by_its_line() {
     let fixed = server.path("fixed");
     let calls = server.path("calls");
     for (line, expected) in [
-        (format!("{calls}\t13\tx\t1,w1,1\n{calls}\t13\tx\t1,w2,1\n"), "lines 1 and 2 are of the same record"),
+        (
+            format!("{calls}\t13\tx\t1,w1,1\n{calls}\t13\tx\t1,w2,1\n"),
+            "lines 1 and 2 are for the same record",
+        ),
         (format!("{calls}\t14\tx\t1,w1,1\n"), "line 1: no record of"),
-        ("other\t13\tx\t1,w1,1\n".to_owned(), "none of its 1 lines is of a file that is named"),
+        ("other\t13\tx\t1,w1,1\n".to_owned(), "none of its 1 lines belongs to a given FILE"),
         (format!("{calls}\t13\tx\t1,Zoë,1\n"), "letters outside ASCII by their bytes, as \\xfc"),
     ] {
         fs::write(&fixed, &line).expect("a file");
@@ -205,5 +208,5 @@ fn what_is_no_correction_of_the_file_is_refused_by_its_line() {
     fs::write(server.path("new"), "id,who,price\n").expect("a file");
     server.exec("ALTER TABLE calls ADD UNIQUE (id)");
     let told = server.refused("calls", &["new"], &["--corrected", &fixed]);
-    assert!(told.contains("is not loaded into calls with this content"), "{told}");
+    assert!(told.contains("has not been loaded completely into calls"), "{told}");
 }

@@ -17,7 +17,7 @@ fn a_timestamp_gets_the_instant_and_the_day_stays_that_of_the_zone() {
     fs::write(server.path("calls"), lines).expect("a file");
     fs::write(server.layout(), LAYOUT.replace("zone = 'Europe/Berlin'\n", "")).expect("a layout");
     let told = server.refused("calls", &["calls"], &[]);
-    assert!(told.contains("the layout names no zone") && told.contains("zone = \"UTC\""), "{told}");
+    assert!(told.contains("has to name the time zone") && told.contains("zone = \"UTC\""), "{told}");
     fs::write(server.layout(), LAYOUT).expect("a layout");
     let told = server.load("calls", &["calls"], &["--max-rejects", "2"]);
     assert!(told.contains("5 records = 3 stored + 2 rejected: each once"), "{told}");
@@ -61,7 +61,8 @@ fn a_trigger_is_named_before_and_the_record_that_it_refuses_is_named_by_its_plac
     server.load("sets", &["calls"], &["--no-audit"]);
     let (_, told) = server.asked(&server.words("logs", &["calls"], &[]));
     assert!(
-        told.contains("trigger logs_now of logs runs for each row") && told.contains("each once"),
+        told.contains("trigger logs_now fires for each row that is loaded into logs")
+            && told.contains("each once"),
         "{told}"
     );
     let told = server.refused("signals", &["calls"], &[]);
