@@ -2,10 +2,10 @@
 
 mod progress;
 
-use crate::server::{Control, Rows, Target, TargetError, literal, quoted};
+use crate::server::{Control, Flavor, Rows, Target, TargetError, literal, quoted};
 use evenkeel_os::Stop;
 use progress::Watch;
-pub use progress::{Progress, Told, lag_s};
+pub use progress::{Progress, Told};
 use serde::Serialize;
 use std::path::Path;
 
@@ -272,6 +272,27 @@ fn named(name: &str) -> String {
 
 fn first(rows: Rows) -> Vec<String> {
     rows.rows.into_iter().filter_map(|row| row.into_iter().next()?).collect()
+}
+
+/// Seconds that a replica is behind, the most of all its sources; `None` where it does not replicate now.
+/// Errors: it is no replica, or what the server said.
+pub fn lag_s(replica: &Target, stop: &Stop) -> Result<Option<u64>, RelayoutError> {
+    let mut control = Control::connect_until(replica, stop)?;
+    let mut answer = control.query(match control.version().flavor {
+        Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
+        Flavor::MySql => "SHOW REPLICA STATUS",
+    });
+    /// ER_PARSE_ERROR: MySQL before 8.0.22 has the old word alone.
+    const UNKNOWN: u16 = 1064;
+    if answer.as_ref().is_err_and(|error| error.code() == Some(UNKNOWN)) {
+        answer = control.query("SHOW SLAVE STATUS");
+    }
+    let answer = answer?;
+    let column = answer.column("Seconds_Behind_Source").or_else(|| answer.column("Seconds_Behind_Master"));
+    let column = column.filter(|_| !answer.rows.is_empty());
+    let column = column.ok_or_else(|| RelayoutError::NoReplica(replica.to_string()))?;
+    let seconds = answer.rows.iter().map(|row| row.get(column)?.as_deref()?.parse::<u64>().ok());
+    Ok(seconds.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max()))
 }
 
 /// Why a table is not built anew.

@@ -1,6 +1,6 @@
 //! Suspects that are about CPUs: work, waits, and what others take.
 
-use super::judge::Case;
+use super::case::Case;
 use super::verdict::{Clue, Gap, HELD_MIN, NEIGHBOURS_MIN, Ruling, Seen, Suspect, Verdict};
 use super::{number, with_interval};
 

@@ -1,10 +1,11 @@
+use super::case::{Case, capitalised};
 use super::number;
 use super::plans::{PlansOfStarts, beside_plans, of_starts};
 use super::reads::Reads;
 use super::timed::{STATES_MISSING, Scale, disk, more_reads, syncs};
 use super::verdict::{
-    Compared, Facts, Gap, LITTLE, NEIGHBOURS_MIN, OWN_MAX, Observation, Ruling, SHARE_MIN, STOLEN_MIN, Seen,
-    Suspect, Unit, Verdict, Why, gap_of, units,
+    Compared, Facts, LITTLE, NEIGHBOURS_MIN, Observation, Ruling, SHARE_MIN, STOLEN_MIN, Suspect, Verdict,
+    Why, gap_of, units,
 };
 use crate::statistics::Sample;
 use std::collections::BTreeSet;
@@ -96,27 +97,7 @@ fn too_few(suspect: Suspect) -> Verdict {
     Verdict::undecided(suspect, "Not known: there are not two pairs of runs yet.")
 }
 
-pub(super) struct Case<'a> {
-    pub units: Vec<Unit<'a>>,
-    pub scale: Scale,
-    pub facts: &'a Facts,
-}
-
 impl Case<'_> {
-    pub(super) fn gap(&self, figure: impl Fn(&Seen) -> Option<f64>) -> Option<Gap> {
-        gap_of(&self.units, self.scale.pairs, |run| figure(&run.seen))
-    }
-
-    /// The mean of a figure of the slow one; `None` if it is not known of any block.
-    pub(super) fn of_slow(&self, figure: impl Fn(&Seen) -> Option<f64>) -> Option<f64> {
-        let all = self.units.iter().filter_map(|unit| Some(unit.means(|run| figure(&run.seen))?.0));
-        all.collect::<Sample>().mean()
-    }
-
-    pub(super) fn is_idle(&self) -> bool {
-        self.of_slow(|seen| seen.theta_percent).is_some_and(|theta| theta < OWN_MAX)
-    }
-
     fn verdicts(&self, plans: PlansOfStarts, start: Verdict) -> Vec<Verdict> {
         let reads = Reads::of(&self.units, self.scale.pairs, self.facts.pools_differ);
         let plan = self.plan(more_reads(Suspect::Plan, &reads, &self.scale).ruling == Ruling::Cause);
@@ -257,9 +238,4 @@ fn is_little(reads: &Reads) -> bool {
 
 fn any_cause<const N: usize>(verdicts: [&Verdict; N]) -> bool {
     verdicts.iter().any(|one| one.ruling == Ruling::Cause)
-}
-
-pub(super) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

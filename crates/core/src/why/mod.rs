@@ -7,6 +7,7 @@
 //! neighbours by their share of the CPUs; these are believed only where nothing else explains the difference.
 //! Starts of one server are told from its runs by variance components of the same differences.
 
+mod case;
 mod cpu;
 mod judge;
 mod plans;

@@ -1,4 +1,4 @@
-use super::judge::{Case, capitalised};
+use super::case::{Case, capitalised};
 use super::verdict::{Clue, Compared, Observation, ROWS_MIN, Ruling, Suspect, Verdict, gap_of};
 use super::with_interval;
 use crate::statistics::{Estimate, Sample, difference};

@@ -1,4 +1,3 @@
-use super::timed::cpu_waits;
 use super::verdict::{Gap, Observation, Unit};
 use crate::reads::mixed;
 use crate::statistics::Sample;
@@ -107,4 +106,15 @@ fn predicted(units: &[Unit<'_>]) -> Option<f64> {
     let at_once = more(of(|run| Some(run.seen.predicted?.0))?)?;
     let one_by_one = more(of(|run| Some(run.seen.predicted?.1))?)?;
     Some(mixed(at_once, one_by_one, under_way))
+}
+
+/// What threads waited more for a CPU at the slow one, unit by unit, ms; nothing where that is not clear. Whoever was woken waits for a CPU
+/// within the read or the sync that woke it.
+pub(super) fn cpu_waits(units: &[Unit<'_>], pairs: usize) -> Vec<f64> {
+    let each: Option<Vec<f64>> = units
+        .iter()
+        .map(|unit| unit.means(|run| run.seen.cpu_wait_ms).map(|(slow, fast)| slow - fast))
+        .collect();
+    let clear = each.filter(|all| Gap::of(all, pairs).is_some_and(|gap| gap.low > 0.0));
+    clear.unwrap_or_else(|| vec![0.0; units.len()])
 }

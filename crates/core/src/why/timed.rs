@@ -1,4 +1,4 @@
-use super::reads::Reads;
+use super::reads::{Reads, cpu_waits};
 use super::verdict::{Clue, Gap, Ruling, Suspect, Unit, Verdict};
 use super::{number, with_interval};
 
@@ -89,17 +89,6 @@ pub(super) fn syncs(units: &[Unit<'_>], scale: &Scale) -> Verdict {
 }
 
 pub(super) const STATES_MISSING: &str = "the states of the sessions were not seen";
-
-/// What threads waited more for a CPU at the slow one, unit by unit, ms; nothing where that is not clear. Whoever was woken waits for a CPU
-/// within the read or the sync that woke it.
-pub(super) fn cpu_waits(units: &[Unit<'_>], pairs: usize) -> Vec<f64> {
-    let each: Option<Vec<f64>> = units
-        .iter()
-        .map(|unit| unit.means(|run| run.seen.cpu_wait_ms).map(|(slow, fast)| slow - fast))
-        .collect();
-    let clear = each.filter(|all| Gap::of(all, pairs).is_some_and(|gap| gap.low > 0.0));
-    clear.unwrap_or_else(|| vec![0.0; units.len()])
-}
 
 /// Beyond what a server carries its counters do not fall on the requests of a run.
 const READS_MISSING: &str =

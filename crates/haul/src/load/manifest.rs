@@ -5,7 +5,6 @@
 //! it that is in, unpacked, with what became of its records. A part's row goes in the transaction of the part's rows; it is the
 //! first thing in it, so that two loads that would store the same bytes meet there and one of them ends.
 
-use super::corrected::{self, CORRECTED};
 use crate::HaulError;
 use crate::convert::Tally;
 use crate::table::literal;
@@ -13,6 +12,10 @@ use evenkeel_site::server::{Control, TargetError};
 use evenkeel_site::words;
 
 pub const FILES: &str = "evenkeel_loads";
+pub(super) const CORRECTED: &str = "evenkeel_load_corrected";
+const CREATE_CORRECTED: &str = "CREATE TABLE IF NOT EXISTS evenkeel_load_corrected (file_id BIGINT UNSIGNED NOT NULL, \
+     at_byte BIGINT UNSIGNED NOT NULL, record_type SMALLINT UNSIGNED NULL, record LONGBLOB NOT NULL, line LONGBLOB NULL, \
+     PRIMARY KEY (file_id, at_byte)) ENGINE=InnoDB";
 pub const PARTS: &str = "evenkeel_load_parts";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +72,7 @@ pub(crate) fn create(control: &mut Control) -> Result<(), TargetError> {
          end_byte BIGINT UNSIGNED NOT NULL, records BIGINT UNSIGNED NOT NULL, rows_stored BIGINT UNSIGNED NOT NULL, \
          rejects BIGINT UNSIGNED NOT NULL, PRIMARY KEY (file_id, begin_byte)) ENGINE=InnoDB"
     ))?;
-    control.exec(corrected::CREATE).map(drop)
+    control.exec(CREATE_CORRECTED).map(drop)
 }
 
 /// All files that were loaded, or begun, into these tables, in the order in which they were begun.

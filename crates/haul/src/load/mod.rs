@@ -8,6 +8,7 @@
 //! ([`files`]).
 
 mod corrected;
+mod corrections;
 mod files;
 mod job;
 mod limit;
@@ -20,7 +21,7 @@ mod tables;
 mod unload;
 mod warnings;
 
-pub(crate) use corrected::{Correction, Corrections, any as any_corrections, read as corrections};
+pub(crate) use corrections::{Correction, Corrections, any as any_corrections, read as corrections};
 pub use files::LoadedFile;
 pub(crate) use files::content;
 pub(crate) use job::lock;

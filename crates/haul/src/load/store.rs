@@ -3,7 +3,7 @@
 use super::part::{Part, split};
 use super::rejects::{Rejects, Turn, Waited};
 use super::warnings::Warning;
-use super::{corrected, manifest, warnings};
+use super::{corrections, manifest, warnings};
 use crate::blocks::Separator;
 use crate::convert::{Tally, write_reject};
 use crate::input::Counted;
@@ -143,7 +143,7 @@ impl Shared<'_> {
 
     /// The rejects go to disk before anything says that their part is in.
     fn close(&self, control: &mut Control, part: &Part, is_last: bool) -> Result<(), HaulError> {
-        corrected::write(control, part)?;
+        corrections::write(control, part)?;
         locked(&self.rejects).add(&part.rejects)?;
         Ok(manifest::tell(control, (part.file, part.begin), &part.tally, is_last)?)
     }

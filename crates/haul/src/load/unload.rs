@@ -1,6 +1,6 @@
 //! What one file brought is taken out again.
 
-use super::corrected::of_file;
+use super::corrections::of_file;
 use super::files::{Looked, look};
 use super::job::{Job, lock};
 use super::manifest::{self, KnownFile};

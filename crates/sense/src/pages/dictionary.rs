@@ -3,9 +3,10 @@
 //! MariaDB, and MySQL before 8.0, keep there the tables SYS_TABLES and SYS_INDEXES, in the old form of rows. Their leaves alone are
 //! read, from the left one on.
 
-use super::format::{Format, u8_at, u16_at, u32_at};
+use super::book::{Book, IndexName};
+use super::format::{u8_at, u16_at, u32_at};
 use super::sdi;
-use super::source::{PagesError, Source};
+use super::source::PagesError;
 use super::whole::{NOBODY, Page};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,13 +27,6 @@ const OWN: [(u64, &str, &str); 5] = [
 ];
 /// Numbers from here on are those of change buffers.
 pub(super) const CHANGE_BUFFER: u64 = 0xFFFF_FFFF_0000_0000;
-
-/// An index by its names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexName {
-    pub table: String,
-    pub index: String,
-}
 
 /// Names of indexes by their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,25 +91,7 @@ fn text(field: Option<&&[u8]>) -> String {
     field.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
 }
 
-/// Pages of a dictionary, one at a time.
-pub(super) struct Book<'a> {
-    pub source: Source<'a>,
-    pub format: Format,
-    pub bytes: Vec<u8>,
-}
-
-impl<'a> Book<'a> {
-    pub fn open(path: &'a Path) -> Result<Self, PagesError> {
-        let source = Source::open(path)?;
-        let format = source.format()?;
-        Ok(Self { source, format, bytes: vec![0; format.page_bytes] })
-    }
-
-    pub fn load(&mut self, page: u32) -> Result<(), PagesError> {
-        self.source.read_at(&mut self.bytes, u64::from(page) * self.format.page_bytes as u64)?;
-        self.source.settle(page.into(), &mut self.bytes, self.format)
-    }
-
+impl Book<'_> {
     /// Tells `visit` the fields of each row of the index with this root.
     fn each(&mut self, root: u32, visit: &mut dyn FnMut(&[&[u8]])) -> Result<(), PagesError> {
         let mut page = root;

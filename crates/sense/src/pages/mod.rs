@@ -6,6 +6,7 @@
 //! damaged or being written is refused as a whole: a file has all of its figures or none.
 //! Nobody may write meanwhile: files are those of a stopped server, or held by FLUSH TABLES ... FOR EXPORT.
 
+mod book;
 mod dictionary;
 mod format;
 mod read;
@@ -16,7 +17,8 @@ mod tally;
 mod walk;
 mod whole;
 
-pub use dictionary::{IndexName, Names};
+pub use book::IndexName;
+pub use dictionary::Names;
 pub use format::Format;
 pub use read::read;
 pub use rebuilt::Room;

@@ -1,7 +1,7 @@
 //! Names of indexes that each tablespace of MySQL 8 and later keeps itself (serialized dictionary information): JSON, packed by zlib,
 //! in the rows of an index of its own.
 
-use super::dictionary::{Book, IndexName};
+use super::book::{Book, IndexName};
 use super::format::{u8_at, u16_at, u32_at};
 use super::source::PagesError;
 use super::whole::{NOBODY, Page};

@@ -1,7 +1,6 @@
 //! How far the server is with a rebuild, seen by a second connection, and its replicas behind it.
 
-use super::RelayoutError;
-use crate::server::{Control, Flavor, Target, TargetError, literal};
+use crate::server::{Control, Target, TargetError, literal};
 use evenkeel_os::Stop;
 use evenkeel_os::clock::monotonic;
 use std::path::{Path, PathBuf};
@@ -90,27 +89,6 @@ fn built_in(folder: &Path) -> Option<u64> {
     let built = files.filter(|file| file.file_name().to_string_lossy().starts_with("#sql"));
     let sizes: Vec<u64> = built.filter_map(|file| file.metadata().ok()).map(|file| file.len()).collect();
     (!sizes.is_empty()).then(|| sizes.iter().sum())
-}
-
-/// Seconds that a replica is behind, the most of all its sources; `None` where it does not replicate now.
-/// Errors: it is no replica, or what the server said.
-pub fn lag_s(replica: &Target, stop: &Stop) -> Result<Option<u64>, RelayoutError> {
-    let mut control = Control::connect_until(replica, stop)?;
-    let mut answer = control.query(match control.version().flavor {
-        Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
-        Flavor::MySql => "SHOW REPLICA STATUS",
-    });
-    /// ER_PARSE_ERROR: MySQL before 8.0.22 has the old word alone.
-    const UNKNOWN: u16 = 1064;
-    if answer.as_ref().is_err_and(|error| error.code() == Some(UNKNOWN)) {
-        answer = control.query("SHOW SLAVE STATUS");
-    }
-    let answer = answer?;
-    let column = answer.column("Seconds_Behind_Source").or_else(|| answer.column("Seconds_Behind_Master"));
-    let column = column.filter(|_| !answer.rows.is_empty());
-    let column = column.ok_or_else(|| RelayoutError::NoReplica(replica.to_string()))?;
-    let seconds = answer.rows.iter().map(|row| row.get(column)?.as_deref()?.parse::<u64>().ok());
-    Ok(seconds.collect::<Option<Vec<u64>>>().and_then(|all| all.into_iter().max()))
 }
 
 #[cfg(test)]

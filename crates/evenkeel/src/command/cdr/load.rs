@@ -140,8 +140,7 @@ fn records(session: &Session, args: &Args) -> Result<ExitCode> {
     };
     let inputs = super::convert::files(&args.inputs)?;
     let target = server::target(session, text)?;
-    server::check(session, &target)?;
-    server::check_triggers(session, &target, &tables, !args.no_audit)?;
+    server::check_load(session, &target, &tables, !args.no_audit)?;
     let rejects =
         args.rejects.clone().unwrap_or_else(|| PathBuf::from(format!("{}.rejects", tables[0].name)));
     expect_folder(&rejects)?;

@@ -56,8 +56,9 @@ pub fn check(session: &Session, target: &Target) -> Result<()> {
     }
 }
 
-/// Says before anything is stored which triggers the rows set off. One that changes what the audit compares is refused.
-pub fn check_triggers(session: &Session, target: &Target, tables: &[Table], audits: bool) -> Result<()> {
+/// The same of a load, and says before anything is stored which triggers the rows set off. One that changes what the audit compares is refused.
+pub fn check_load(session: &Session, target: &Target, tables: &[Table], audits: bool) -> Result<()> {
+    check(session, target)?;
     let mut control = Control::connect_until(target, &session.stop)?;
     for table in tables {
         for Trigger { name, sets } in Trigger::of(&mut control, table)? {

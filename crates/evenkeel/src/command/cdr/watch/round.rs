@@ -80,8 +80,7 @@ impl<'a> Watch<'a> {
         let first = self.patiently(Path::new(""), |watch| watch.steps.chain.turn());
         drop(first.map_err(|error| self.ended(error))?);
         let Chain { target, table, audit, .. } = &self.steps.chain;
-        server::check(self.session, target)?;
-        server::check_triggers(self.session, target, std::slice::from_ref(table), *audit)?;
+        server::check_load(self.session, target, std::slice::from_ref(table), *audit)?;
         if self.args.done.is_some() {
             server::check_keeps(self.session, target)?;
         }
