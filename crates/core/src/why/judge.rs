@@ -188,10 +188,13 @@ impl Case<'_> {
     /// not known: a colder or smaller buffer pool reads more of them too. Nor is it how they lie where that would make few reads.
     fn layout(&self, reads: &Reads) -> Verdict {
         let verdict = more_reads(Suspect::Layout, reads, &self.scale);
+        // A table that differs is named first, and names keep their case.
+        let pages = match &self.facts.pages {
+            Compared::Different(pages) => pages.clone(),
+            other => capitalised(other.words()),
+        };
         let verdict = match verdict.figure {
-            Some(_) => {
-                verdict.because(&format!("{}{}.", capitalised(self.facts.pages.words()), reads.accounted()))
-            }
+            Some(_) => verdict.because(&format!("{pages}{}.", reads.accounted())),
             None => verdict,
         };
         let undecided = |why: &str| verdict.clone().but(Ruling::Undecided, why);

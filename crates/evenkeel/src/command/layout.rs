@@ -41,7 +41,7 @@ Tables of a server that cannot be read (compressed, encrypted, held by a transac
 Exit codes: 0 done; 1 a chain of pages is broken, or tables were left out; 2 wrong use, or a file that cannot be read; 130, 143 stopped by \
 Ctrl-C, SIGTERM.")]
 pub struct Args {
-    /// An .ibd file, ibdata1, a data directory, sandbox:NAME, or a server on this machine as mysql://user@host:port/database
+    /// An .ibd file, ibdata1, a data directory, sandbox:NAME[/DATABASE], or a server on this machine as mysql://user@host:port/database
     #[arg(value_name = "FILE|DATADIR|URL")]
     pub place: String,
     /// Only this table, as item or shop.item
@@ -89,7 +89,8 @@ type Left<'a> = &'a mut dyn FnMut(&str, anyhow::Error);
 
 fn found(session: &Session, args: &Args, left: Left<'_>) -> Result<Vec<FoundFile>> {
     let table = args.table.as_deref();
-    if args.place.contains("://") {
+    let is_database = args.place.starts_with("sandbox:") && args.place.contains('/');
+    if is_database || args.place.contains("://") {
         return of_server(session, args, left);
     }
     let Some(name) = args.place.strip_prefix("sandbox:") else {

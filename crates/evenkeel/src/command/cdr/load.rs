@@ -39,8 +39,8 @@ A missing table is made: its columns are as wide as the fields, the layout's key
 record go to tables of their own, named by the type; with `--table NAME` NAME_type.
 
 To load rejected records later, correct the RECORD in the rejects file, or fix the layout, and pass that file with --corrected and the
-original files as FILE. Each record is stored once, however often this runs; what is still wrong stays a reject. A load that takes lines
-out of the rejects file keeps the old one as calls.rejects.before.
+original files as FILE. Each record is stored once, however often this runs; what is still wrong stays a reject. The rejects file
+itself is left as it is; a load that takes lines out of it keeps the old one as calls.rejects.before.
 
 With --export the tables of `evenkeel cdr export` are made and loaded again (--table: one of them). All files are checked first. A table
 gets its name once its rows are compared with the export; one that is there already must be as it was exported.

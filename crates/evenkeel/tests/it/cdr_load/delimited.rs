@@ -28,6 +28,7 @@ fn asterisk(numbers: std::ops::Range<u32>) -> String {
 #[test]
 fn records_of_asterisk_are_stored_each_once_through_a_kill_and_packed_or_not() {
     let server = Server::up(&[]);
+    let rejects = server.path("calls.rejects");
     let (path, layout) = (server.path("Master.csv"), example("asterisk"));
     fs::write(&path, asterisk(0..60_000)).expect("a file");
     let words = [
@@ -39,6 +40,8 @@ fn records_of_asterisk_are_stored_each_once_through_a_kill_and_packed_or_not() {
         &layout,
         "--table",
         "calls",
+        "--rejects",
+        &rejects,
         "--transaction",
         "1M",
     ];
@@ -64,7 +67,18 @@ fn records_of_asterisk_are_stored_each_once_through_a_kill_and_packed_or_not() {
     assert!(gzip.expect("gzip").success());
     let told = done(
         server.home(),
-        &["cdr", "load", "sandbox:a/cdr", &packed, "--layout", &layout, "--table", "calls"],
+        &[
+            "cdr",
+            "load",
+            "sandbox:a/cdr",
+            &packed,
+            "--layout",
+            &layout,
+            "--table",
+            "calls",
+            "--rejects",
+            &rejects,
+        ],
     );
     assert!(told.starts_with("already loaded: 60,000 records, 60,000 rows"), "{told}");
     assert_eq!(server.count("calls"), 60_000);
@@ -73,11 +87,26 @@ fn records_of_asterisk_are_stored_each_once_through_a_kill_and_packed_or_not() {
 #[test]
 fn a_file_that_goes_on_under_another_name_brings_what_is_new() {
     let server = Server::up(&[]);
+    let rejects = server.path("calls.rejects");
     let (half, whole, layout) = (server.path("half.csv"), server.path("whole.csv"), example("asterisk"));
     fs::write(&half, asterisk(0..100)).expect("a file");
     fs::write(&whole, asterisk(0..250)).expect("a file");
     for (path, rows) in [(&half, 100), (&whole, 250)] {
-        done(server.home(), &["cdr", "load", "sandbox:a/cdr", path, "--layout", &layout, "--table", "calls"]);
+        done(
+            server.home(),
+            &[
+                "cdr",
+                "load",
+                "sandbox:a/cdr",
+                path,
+                "--layout",
+                &layout,
+                "--table",
+                "calls",
+                "--rejects",
+                &rejects,
+            ],
+        );
         assert_eq!(server.count("calls"), rows);
     }
 }
@@ -85,13 +114,25 @@ fn a_file_that_goes_on_under_another_name_brings_what_is_new() {
 #[test]
 fn seconds_since_1970_become_the_clock_of_a_zone_also_in_the_hour_that_autumn_doubles() {
     let server = Server::up(&[]);
+    let rejects = server.path("calls.rejects");
     let (path, layout) = (server.path("cucm.csv"), example("cisco"));
     let header = "\"cdrRecordType\",\"manager\",\"callId\",\"origination\",\"calling\",\"called\",\"connect\",\"disconnect\",\"duration\"\r\n";
     let lines = "1,1,1,1792888200,\"2001\",\"0049\",0,1792888260,0\r\n1,1,2,1792891800,\"2001\",\"0049\",1792891805,1792891860,55\r\n";
     fs::write(&path, format!("\u{feff}{header}{lines}")).expect("a file");
     let told = done(
         server.home(),
-        &["cdr", "load", "sandbox:a/cdr", &path, "--layout", &layout, "--table", "calls"],
+        &[
+            "cdr",
+            "load",
+            "sandbox:a/cdr",
+            &path,
+            "--layout",
+            &layout,
+            "--table",
+            "calls",
+            "--rejects",
+            &rejects,
+        ],
     );
     assert!(told.contains("2 records = 2 stored + 0 rejected: each once"), "{told}");
     let calls = "SELECT GROUP_CONCAT(CONCAT_WS(' ', datetimeorigination, datetimeconnect) ORDER BY globalcallid_callid SEPARATOR ';') FROM calls";
@@ -101,6 +142,7 @@ fn seconds_since_1970_become_the_clock_of_a_zone_also_in_the_hour_that_autumn_do
 #[test]
 fn a_guessed_layout_loads_utf16_and_a_header_with_other_columns_is_refused() {
     let server = Server::up(&[]);
+    let rejects = server.path("calls.rejects");
     let (path, layout) = (server.path("calls.csv"), server.path("calls.toml"));
     let lines: String = (1..=50)
         .map(|n| format!("{n:02}/11/26 02:{n:02}PM;+49{n};\"Zoë, {n}\";0.{n:02}\n"))
@@ -110,7 +152,18 @@ fn a_guessed_layout_loads_utf16_and_a_header_with_other_columns_is_refused() {
     let utf16: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     fs::write(&path, utf16).expect("a file");
     done(server.home(), &["cdr", "layout", &path, "--output", &layout, "--quiet"]);
-    let words = ["cdr", "load", "sandbox:a/cdr", &path, "--layout", &layout, "--table", "calls"];
+    let words = [
+        "cdr",
+        "load",
+        "sandbox:a/cdr",
+        &path,
+        "--layout",
+        &layout,
+        "--table",
+        "calls",
+        "--rejects",
+        &rejects,
+    ];
     let told = done(server.home(), &words);
     assert!(told.contains("28 records = 28 stored + 0 rejected: each once"), "{told}");
     let first =
@@ -175,8 +228,10 @@ fn what_one_file_brought_is_taken_out_and_nothing_where_a_row_differs() {
     let words = |what: &'static str, path| {
         ["cdr", what, "sandbox:a/cdr", path, "--layout", layout.as_str(), "--table", "calls"]
     };
+    let rejects = server.path("calls.rejects");
+    let load = |path| [&words("load", path)[..], &["--rejects", &rejects]].concat();
     for path in [&one, &two] {
-        done(server.home(), &words("load", path));
+        done(server.home(), &load(path));
     }
     server.exec("UPDATE calls SET billsec = 1 WHERE uniqueid = '1790000000.20'");
     let told = refused(server.home(), &words("unload", &one));
@@ -189,6 +244,6 @@ fn what_one_file_brought_is_taken_out_and_nothing_where_a_row_differs() {
     assert!(done(server.home(), &words("unload", &one)).contains("one.csv: 100 rows taken out"));
     assert_eq!(server.value("SELECT CONCAT_WS(' ', COUNT(*), MIN(src + 0)) FROM calls"), "150 100");
     assert!(refused(server.home(), &words("unload", &one)).contains("was not loaded into calls"));
-    done(server.home(), &words("load", &one));
+    done(server.home(), &load(&one));
     assert_eq!(server.count("calls"), 250);
 }

@@ -64,7 +64,7 @@ fn whole() -> Vec<(Vec<u8>, (&'static str, &'static str), &'static str)> {
         (text(format!("sep=,\n{good}")), fixed, "its header is not that of the layout: sep=,"),
         (text(good.replace(',', ";")), ("by = ','", "by = ';'"), "1 record: 1 line"),
         (text(good.replace(',', "\t")), ("by = ','", "by = \"\\t\""), "1 record: 1 line"),
-        (text("<html>404</html>\n".to_owned()), ("", ""), "its first line has one field"),
+        (text("<html>404</html>\n".to_owned()), ("", ""), "and it has only one field"),
         (text(good.replace('\n', "\r")), ("", ""), "its lines end with CR alone"),
         (
             good.encode_utf16().flat_map(u16::to_le_bytes).collect(),

@@ -56,7 +56,10 @@ fn a_trigger_is_named_before_and_the_record_that_it_refuses_is_named_by_its_plac
         server.exec(&format!("CREATE TRIGGER {table}_now {trigger}"));
     }
     let told = server.refused("sets", &["calls"], &[]);
-    assert!(told.contains("trigger sets_now sets sets.called") && told.contains("--no-audit"), "{told}");
+    assert!(
+        told.contains("trigger sets_now overwrites sets.called") && told.contains("--no-audit"),
+        "{told}"
+    );
     assert_eq!(server.count("sets"), 0);
     server.load("sets", &["calls"], &["--no-audit"]);
     let (_, told) = server.asked(&server.words("logs", &["calls"], &[]));

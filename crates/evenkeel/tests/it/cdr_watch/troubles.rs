@@ -53,7 +53,7 @@ fn a_trigger_that_changes_records_is_refused_before_any_is_stored() {
         .exec("CREATE TRIGGER upper BEFORE INSERT ON calls FOR EACH ROW SET NEW.called = UPPER(NEW.called)");
     site.arrive("a.cdr", "20260801", (1, 100), "none");
     let (_, told) = site.once(&[], 2);
-    assert!(told.contains("trigger upper sets calls.called") && told.contains("--no-audit"), "{told}");
+    assert!(told.contains("trigger upper overwrites calls.called") && told.contains("--no-audit"), "{told}");
     assert_eq!(site.server.count("calls"), 0);
     site.once(&["--no-audit"], 0);
     site.expect("without an audit", 100);
