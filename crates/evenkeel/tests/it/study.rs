@@ -257,10 +257,25 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     seen_by_all(home.path(), &results, "variation", "study,part,rate,figure");
 }
 
+const SUSPECTS: [&str; 12] = [
+    "network",
+    "disk",
+    "syncs",
+    "locks",
+    "layout",
+    "pool",
+    "plan",
+    "cpu-work",
+    "cpu-wait",
+    "neighbours",
+    "stolen-cpu",
+    "start",
+];
+
 fn suspects_have_verdicts(results: &Value) {
     let verdicts = results["verdicts"].as_array().expect("verdicts");
     let suspects: Vec<&str> = verdicts.iter().filter_map(|verdict| verdict["suspect"].as_str()).collect();
-    assert_eq!(suspects, ["network", "disk", "layout", "plan", "start", "stolen-cpu", "neighbours"]);
+    assert_eq!(suspects, SUSPECTS);
     let levels = results["components"].as_array().expect("components");
     for known in ["start", "run", "request"] {
         assert!(levels.iter().any(|level| level["level"] == known), "{known} in {levels:#?}");
