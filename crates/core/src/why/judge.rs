@@ -218,6 +218,9 @@ impl Case<'_> {
             (Ruling::Cause, _) if self.has_other_plan() => {
                 because(Ruling::Undecided, "Another plan reads other pages.")
             }
+            (Ruling::Cause, _) if !matches!(self.facts.plans, Compared::Alike(_)) => {
+                because(Ruling::Undecided, "Whether its plan is the same is not known.")
+            }
             (Ruling::Cause, Compared::Alike(_)) if self.facts.pools_differ => {
                 because(Ruling::Cause, "Its buffer pool has another size.")
             }

@@ -32,6 +32,7 @@ impl Reads {
         for ((unit, reads), wait) in units.iter().zip(reads).zip(cpu_waits(units, pairs)) {
             if reads.0.max(reads.1) < READS_MIN {
                 by_latency.push(0.0);
+                with_waits.push(0.0);
                 by_number.push(0.0);
                 continue;
             }

@@ -1,115 +1,9 @@
 //! Causes that are planted into runs with noise, and pairs that differ in nothing.
 
+mod planted;
+
 use super::*;
-use crate::random::{Random, Seed};
-
-const STARTS: u32 = 5;
-const RUNS: u32 = 3;
-
-/// What one of two alike servers has, and what is planted into the first.
-#[derive(Clone, Copy, Default)]
-struct Planted {
-    network_ms: f64,
-    read_ms: f64,
-    reads: f64,
-    rows: f64,
-    plan: u64,
-    neighbours: f64,
-    sync_ms: f64,
-    lock_ms: f64,
-    work_ms: f64,
-    waits_ms: f64,
-    held: f64,
-    theta: f64,
-    stolen: f64,
-    /// Standard deviation of starts, ms.
-    start_ms: f64,
-    /// What its time takes more for reasons that nobody sees.
-    unseen_ms: f64,
-}
-
-fn alike() -> Facts {
-    Facts {
-        plans: Compared::Alike("plans are the same".into()),
-        pages: Compared::Alike("pages lie alike".into()),
-        pools_differ: false,
-        by_probes: false,
-        side_by_side: false,
-    }
-}
-
-fn elsewhere() -> Facts {
-    Facts { pages: Compared::Different("0.03 against 0.99 of its leaves are in order".into()), ..alike() }
-}
-
-fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
-    let mut random = Random::new(Seed(seed));
-    let mut found = Vec::new();
-    for start in 1..=STARTS {
-        let day = 0.5 * random.normal();
-        for target in 0..2 {
-            let has = if target == 0 {
-                planted
-            } else {
-                Planted { start_ms: planted.start_ms, ..Planted::default() }
-            };
-            let own = has.start_ms * random.normal();
-            for run in 1..=RUNS {
-                let (reads, read_ms) =
-                    (20.0 + has.reads + 0.3 * random.normal(), 0.1 + has.read_ms + 0.003 * random.normal());
-                let network_ms = 0.2 + has.network_ms + 0.02 * random.normal();
-                let rest = 3.0
-                    + day
-                    + own
-                    + has.unseen_ms
-                    + has.sync_ms
-                    + has.lock_ms
-                    + has.work_ms
-                    + has.waits_ms
-                    + 0.05 * has.neighbours
-                    + has.rows / 100.0
-                    + 0.1 * random.normal();
-                let seen = Seen {
-                    network_ms: Some(network_ms),
-                    reads: Some(reads),
-                    predicted: Some((20.0 + 0.9 * has.reads, 30.0 + 1.2 * has.reads)),
-                    under_way: Some(30.0),
-                    read_ms: Some(read_ms),
-                    rows: Some(500.0 + has.rows + random.normal()),
-                    sync_ms: Some(0.8 + has.sync_ms + 0.05 * random.normal()),
-                    lock_ms: Some(has.lock_ms),
-                    cpu_ms: Some(1.0 + has.work_ms + 0.02 * random.normal()),
-                    held_percent: Some(has.held),
-                    cpu_wait_ms: Some(0.1 + has.waits_ms + 0.02 * random.normal()),
-                    theta_percent: Some(10.0 + has.theta),
-                    stolen_percent: Some((1.0 + has.stolen + 0.3 * random.normal()).max(0.0)),
-                    neighbours_percent: Some((4.0 + has.neighbours + random.normal()).max(0.0)),
-                    plan: Some(has.plan),
-                };
-                found.push(Observation {
-                    target,
-                    start,
-                    run,
-                    tau_ms: rest + network_ms + reads * read_ms,
-                    seen,
-                });
-            }
-        }
-    }
-    found
-}
-
-fn names() -> Vec<String> {
-    vec!["a".to_owned(), "b".to_owned()]
-}
-
-fn why(planted: Planted, facts: &Facts, seed: u64) -> Why {
-    Why::of(&runs(planted, seed), facts, &names()).expect("there are runs")
-}
-
-fn on(why: &Why, suspect: Suspect) -> &Verdict {
-    why.verdicts.iter().find(|one| one.suspect == suspect).expect("a verdict on each")
-}
+use planted::*;
 
 #[test]
 fn each_planted_cause_is_named_and_no_other_one() {
@@ -239,6 +133,8 @@ fn reads_that_are_more_with_pages_that_lie_alike_are_not_the_layout() {
     let planted = Planted { reads: 30.0, ..Planted::default() };
     let found = why(planted, &alike(), 1);
     assert_eq!(on(&found, Suspect::Layout).ruling, Ruling::NotTheCause);
+    let unseen = Facts { plans: Compared::Unknown("plans were not seen".into()), ..alike() };
+    assert_eq!(on(&why(planted, &unseen, 1), Suspect::Pool).ruling, Ruling::Undecided);
     let unknown = Facts { pages: Compared::Unknown("pages were not read".into()), ..alike() };
     assert_eq!(on(&why(planted, &unknown, 1), Suspect::Layout).ruling, Ruling::Undecided);
 }

@@ -6,11 +6,14 @@ use evenkeel_core::random::{Random, Seed};
 use evenkeel_core::statistics::Sample;
 use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::{Control, HangUp, Target};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Mean time from one look to the next.
 const SPACING: Nanos = Nanos::from_millis(10);
+/// A server may take so long to answer the last look.
+const LAST_LOOK: Nanos = Nanos::from_secs(2);
 /// A commit waits in the first for its log or for a replica, and a statement in the second for a lock of a table. MariaDB and MySQL use these
 /// names, and show any account the sessions of its own user, which are those of the load.
 const ASKED: &str = "SELECT SUM(STATE LIKE '%commit%' OR STATE LIKE '%semi-sync%'), SUM(STATE LIKE 'Waiting for%lock%') \
@@ -26,6 +29,8 @@ pub(super) struct InStates {
 
 pub(super) struct States {
     thread: JoinHandle<Option<InStates>>,
+    /// The way to end a look that the server does not answer.
+    line: HangUp,
     stop: Stop,
 }
 
@@ -33,15 +38,22 @@ impl States {
     /// Looks until it is finished; `None` without a connection or a thread.
     pub fn look(target: &Target, stop: &Stop) -> Option<Self> {
         let mut control = Control::connect_until(target, stop).ok()?;
-        let stop = Stop::default();
+        let (line, stop) = (control.hang_up(), Stop::default());
         let end = stop.clone();
         let looking = thread::Builder::new().name("states".into()).spawn(move || looked(&mut control, &end));
-        Some(Self { thread: looking.ok()?, stop })
+        Some(Self { thread: looking.ok()?, line, stop })
     }
 
-    /// `None` if the server refused or was gone.
+    /// `None` if the server refused, was gone, or leaves the last look unanswered.
     pub fn finish(self) -> Option<InStates> {
         self.stop.set();
+        let clock = Clock::start();
+        while !self.thread.is_finished() {
+            if clock.now() >= LAST_LOOK {
+                self.line.hang_up();
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
         self.thread.join().ok()?
     }
 }

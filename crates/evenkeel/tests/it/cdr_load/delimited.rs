@@ -25,26 +25,17 @@ fn asterisk(numbers: std::ops::Range<u32>) -> String {
     numbers.map(call).collect()
 }
 
+fn load<'a>(path: &'a str, layout: &'a str, rejects: &'a str) -> [&'a str; 10] {
+    ["cdr", "load", "sandbox:a/cdr", path, "--layout", layout, "--table", "calls", "--rejects", rejects]
+}
+
 #[test]
 fn records_of_asterisk_are_stored_each_once_through_a_kill_and_packed_or_not() {
     let server = Server::up(&[]);
     let rejects = server.path("calls.rejects");
     let (path, layout) = (server.path("Master.csv"), example("asterisk"));
     fs::write(&path, asterisk(0..60_000)).expect("a file");
-    let words = [
-        "cdr",
-        "load",
-        "sandbox:a/cdr",
-        &path,
-        "--layout",
-        &layout,
-        "--table",
-        "calls",
-        "--rejects",
-        &rejects,
-        "--transaction",
-        "1M",
-    ];
+    let words = [&load(&path, &layout, &rejects)[..], &["--transaction", "1M"]].concat();
     let child = crate::cli::piped(server.home(), &words);
     server.wait_for_parts(2);
     kill(child);
@@ -65,21 +56,7 @@ fn records_of_asterisk_are_stored_each_once_through_a_kill_and_packed_or_not() {
     let gzip =
         Command::new("gzip").arg("-c").arg(&path).stdout(fs::File::create(&packed).expect("a file")).status();
     assert!(gzip.expect("gzip").success());
-    let told = done(
-        server.home(),
-        &[
-            "cdr",
-            "load",
-            "sandbox:a/cdr",
-            &packed,
-            "--layout",
-            &layout,
-            "--table",
-            "calls",
-            "--rejects",
-            &rejects,
-        ],
-    );
+    let told = done(server.home(), &load(&packed, &layout, &rejects));
     assert!(told.starts_with("already loaded: 60,000 records, 60,000 rows"), "{told}");
     assert_eq!(server.count("calls"), 60_000);
 }
@@ -92,21 +69,7 @@ fn a_file_that_goes_on_under_another_name_brings_what_is_new() {
     fs::write(&half, asterisk(0..100)).expect("a file");
     fs::write(&whole, asterisk(0..250)).expect("a file");
     for (path, rows) in [(&half, 100), (&whole, 250)] {
-        done(
-            server.home(),
-            &[
-                "cdr",
-                "load",
-                "sandbox:a/cdr",
-                path,
-                "--layout",
-                &layout,
-                "--table",
-                "calls",
-                "--rejects",
-                &rejects,
-            ],
-        );
+        done(server.home(), &load(path, &layout, &rejects));
         assert_eq!(server.count("calls"), rows);
     }
 }
@@ -119,21 +82,7 @@ fn seconds_since_1970_become_the_clock_of_a_zone_also_in_the_hour_that_autumn_do
     let header = "\"cdrRecordType\",\"manager\",\"callId\",\"origination\",\"calling\",\"called\",\"connect\",\"disconnect\",\"duration\"\r\n";
     let lines = "1,1,1,1792888200,\"2001\",\"0049\",0,1792888260,0\r\n1,1,2,1792891800,\"2001\",\"0049\",1792891805,1792891860,55\r\n";
     fs::write(&path, format!("\u{feff}{header}{lines}")).expect("a file");
-    let told = done(
-        server.home(),
-        &[
-            "cdr",
-            "load",
-            "sandbox:a/cdr",
-            &path,
-            "--layout",
-            &layout,
-            "--table",
-            "calls",
-            "--rejects",
-            &rejects,
-        ],
-    );
+    let told = done(server.home(), &load(&path, &layout, &rejects));
     assert!(told.contains("2 records = 2 stored + 0 rejected: each once"), "{told}");
     let calls = "SELECT GROUP_CONCAT(CONCAT_WS(' ', datetimeorigination, datetimeconnect) ORDER BY globalcallid_callid SEPARATOR ';') FROM calls";
     assert_eq!(server.value(calls), "2026-10-25 02:30:00;2026-10-25 02:30:00 2026-10-25 02:30:05");
@@ -152,18 +101,7 @@ fn a_guessed_layout_loads_utf16_and_a_header_with_other_columns_is_refused() {
     let utf16: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
     fs::write(&path, utf16).expect("a file");
     done(server.home(), &["cdr", "layout", &path, "--output", &layout, "--quiet"]);
-    let words = [
-        "cdr",
-        "load",
-        "sandbox:a/cdr",
-        &path,
-        "--layout",
-        &layout,
-        "--table",
-        "calls",
-        "--rejects",
-        &rejects,
-    ];
+    let words = load(&path, &layout, &rejects);
     let told = done(server.home(), &words);
     assert!(told.contains("28 records = 28 stored + 0 rejected: each once"), "{told}");
     let first =
@@ -182,18 +120,8 @@ fn a_file_with_too_many_rejects_changes_nothing_and_one_that_is_no_text_is_named
     let (path, layout) = (server.path("smdr.txt"), example("smdr"));
     let good = "2026/11/30 10:00:00,00:00:10,3,2001,O,0049\n".repeat(94);
     fs::write(&path, format!("{good}{}", "2026/13/30 10:00:00,x\n".repeat(6))).expect("a file");
-    let words = [
-        "cdr",
-        "load",
-        "sandbox:a/cdr",
-        &path,
-        "--layout",
-        &layout,
-        "--table",
-        "calls",
-        "--rejects",
-        &server.path("bad"),
-    ];
+    let rejects = server.path("bad");
+    let words = load(&path, &layout, &rejects);
     let (code, told) = server.asked(&words.map(str::to_owned));
     assert!(
         code == Some(1)
@@ -225,25 +153,23 @@ fn what_one_file_brought_is_taken_out_and_nothing_where_a_row_differs() {
     let (one, two, layout) = (server.path("one.csv"), server.path("two.csv"), example("asterisk"));
     fs::write(&one, asterisk(0..100)).expect("a file");
     fs::write(&two, asterisk(100..250)).expect("a file");
-    let words = |what: &'static str, path| {
-        ["cdr", what, "sandbox:a/cdr", path, "--layout", layout.as_str(), "--table", "calls"]
-    };
+    let unload =
+        |path| ["cdr", "unload", "sandbox:a/cdr", path, "--layout", layout.as_str(), "--table", "calls"];
     let rejects = server.path("calls.rejects");
-    let load = |path| [&words("load", path)[..], &["--rejects", &rejects]].concat();
     for path in [&one, &two] {
-        done(server.home(), &load(path));
+        done(server.home(), &load(path, &layout, &rejects));
     }
     server.exec("UPDATE calls SET billsec = 1 WHERE uniqueid = '1790000000.20'");
-    let told = refused(server.home(), &words("unload", &one));
+    let told = refused(server.home(), &unload(&one));
     assert!(
         told.contains("brought 100 rows, and 99 of them are in the table as the file has them"),
         "{told}"
     );
     assert_eq!(server.count("calls"), 250);
     server.exec("UPDATE calls SET billsec = 55 WHERE uniqueid = '1790000000.20'");
-    assert!(done(server.home(), &words("unload", &one)).contains("one.csv: 100 rows taken out"));
+    assert!(done(server.home(), &unload(&one)).contains("one.csv: 100 rows taken out"));
     assert_eq!(server.value("SELECT CONCAT_WS(' ', COUNT(*), MIN(src + 0)) FROM calls"), "150 100");
-    assert!(refused(server.home(), &words("unload", &one)).contains("was not loaded into calls"));
-    done(server.home(), &load(&one));
+    assert!(refused(server.home(), &unload(&one)).contains("was not loaded into calls"));
+    done(server.home(), &load(&one, &layout, &rejects));
     assert_eq!(server.count("calls"), 250);
 }
