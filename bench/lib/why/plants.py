@@ -143,7 +143,7 @@ def trigger(bed, seed):
 
 def quota(bed, seed):
     """A quota lets it have little more of a CPU than it needs."""
-    names = bed.server(LARGE, "--at", "quota=20%"), bed.server(LARGE)
+    names = bed.server(LARGE, "--at", "quota=25%"), bed.server(LARGE)
     return names, bed.reads(names, seed, seconds=9)
 
 

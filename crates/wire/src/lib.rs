@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+pub mod capture;
 pub mod command;
 mod error;
 pub mod login;
