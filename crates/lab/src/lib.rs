@@ -7,4 +7,5 @@ pub mod csv;
 pub mod data;
 pub mod explain;
 pub mod load;
+pub mod replay;
 pub mod workload;

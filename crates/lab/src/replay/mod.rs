@@ -1,0 +1,44 @@
+//! A recorded load, sent again: each command on the session that it came from, in that session's order.
+//!
+//! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
+
+use evenkeel_core::Nanos;
+
+/// Most servers that are asked the same.
+pub const SIDES: usize = 2;
+
+/// How one command went when it was sent again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Played {
+    /// Its place in the recording, in the order of starts.
+    pub number: u64,
+    pub session: u64,
+    /// Which of the clients that each send the whole recording.
+    pub client: u32,
+    /// When it was due, from the start of the replay.
+    pub due: Nanos,
+    /// Of statements that differ in their literals alone.
+    pub digest: u64,
+    pub recorded: evenkeel_wire::capture::Answer,
+    /// What the recorded answer took.
+    pub recorded_time: Option<Nanos>,
+    /// By server.
+    pub answers: [Option<Answered>; SIDES],
+    /// The first server's answer to the same command again, where the two differed.
+    pub again: Option<Answered>,
+}
+
+/// What a server answered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answered {
+    /// Sent later than due, our own error.
+    pub lag: Nanos,
+    pub response: Nanos,
+    pub rows: u64,
+    pub affected: u64,
+    pub bytes: u64,
+    pub warnings: u64,
+    /// Of its rows, in any order, with numbers in one form.
+    pub hash: u64,
+    pub error: Option<u16>,
+}
