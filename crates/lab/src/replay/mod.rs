@@ -2,7 +2,10 @@
 //!
 //! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
 
+mod hash;
+
 use evenkeel_core::Nanos;
+pub use hash::RowHash;
 
 /// Most servers that are asked the same.
 pub const SIDES: usize = 2;
