@@ -2,6 +2,9 @@
 //!
 //! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
 
+pub mod recording;
+mod records;
+
 use evenkeel_core::Nanos;
 
 /// Most servers that are asked the same.
