@@ -26,6 +26,7 @@ mod own_study;
 mod passwords;
 mod profile;
 mod relayout;
+mod replay;
 mod sandbox;
 mod servers;
 mod share;

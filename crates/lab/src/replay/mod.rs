@@ -3,9 +3,16 @@
 //! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
 
 mod hash;
+pub mod play;
+mod reads;
+mod recording;
+mod records;
+
+pub use hash::RowHash;
+pub use reads::reads_only;
+pub use recording::{Place, Recording, RecordingError, SessionIndex};
 
 use evenkeel_core::Nanos;
-pub use hash::RowHash;
 
 /// Most servers that are asked the same.
 pub const SIDES: usize = 2;
@@ -20,6 +27,8 @@ pub struct Played {
     pub client: u32,
     /// When it was due, from the start of the replay.
     pub due: Nanos,
+    /// It could be sent so much later than it was due, since the session had no answer yet: not our error.
+    pub behind: Nanos,
     /// Of statements that differ in their literals alone.
     pub digest: u64,
     pub recorded: evenkeel_wire::capture::Answer,

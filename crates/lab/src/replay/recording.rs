@@ -1,0 +1,265 @@
+//! Captures as they are sent again: an index of their commands, each of which is read when it is due.
+
+use super::records::Records;
+use evenkeel_core::Nanos;
+use evenkeel_wire::capture::{Asked, LeftOut, Opened, Record};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Most commands; the index of so many takes 2 GB.
+pub const COMMANDS_MAX: usize = 50_000_000;
+/// A place has its file in the upper bits of its offset.
+const OFFSET_BITS: u32 = 48;
+/// Most commands are shorter, so that one read gets them.
+const READ_AHEAD: usize = 512;
+const UNKNOWN: u64 = u64::MAX;
+const UNRANKED: u32 = u32::MAX;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    #[error("cannot read capture {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is no capture", .0.display())]
+    NoCapture(PathBuf),
+    #[error("there is no capture in {}", .0.display())]
+    Empty(PathBuf),
+    #[error("more than {COMMANDS_MAX} commands")]
+    TooMany,
+}
+
+/// Where one command lies, and when it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Nanoseconds since 1970.
+    pub start: u64,
+    end: u64,
+    at: u64,
+    /// In the order of starts, over all sessions.
+    pub number: u32,
+    rank: u32,
+    before: u32,
+}
+
+impl Place {
+    /// Nanoseconds since 1970; `None` where it is not known.
+    pub fn end(&self) -> Option<u64> {
+        (self.end != UNKNOWN).then_some(self.end)
+    }
+
+    /// What its answer took, where that is known.
+    pub fn time(&self) -> Option<Nanos> {
+        Some(Nanos(self.end()?.saturating_sub(self.start)))
+    }
+
+    /// Its place in the order of ends, over all sessions, where its end is known.
+    pub fn rank(&self) -> Option<u32> {
+        (self.rank != UNRANKED).then_some(self.rank)
+    }
+}
+
+/// One session, with its commands in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionIndex {
+    /// Its number in the capture, which a later session may have again.
+    pub session: u64,
+    /// Nanoseconds since 1970.
+    pub opened: u64,
+    pub closed: Option<u64>,
+    pub user: Vec<u8>,
+    pub database: Vec<u8>,
+    /// It had begun before the recording: what it had set and prepared by then is not known.
+    pub is_late: bool,
+    pub commands: Vec<Place>,
+}
+
+/// Shared by all who send it: reading changes nothing.
+#[derive(Debug, Default)]
+pub struct Recording {
+    files: Vec<File>,
+    /// The first line of each file, as JSON.
+    pub headers: Vec<serde_json::Value>,
+    sessions: Vec<SessionIndex>,
+    pub left_out: Vec<LeftOut>,
+    /// Records that could not be read.
+    pub damaged: u64,
+    /// Files that end inside a record.
+    pub cut: u64,
+}
+
+impl Recording {
+    /// Reads captures one after another; of a folder all of them, in the order of their names.
+    pub fn open(paths: &[PathBuf]) -> Result<Self, RecordingError> {
+        let mut indexing = Indexing::default();
+        for path in files(paths)? {
+            indexing.file(&path)?;
+        }
+        let mut recording = indexing.recording;
+        rank(&mut recording.sessions);
+        Ok(recording)
+    }
+
+    pub fn sessions(&self) -> &[SessionIndex] {
+        &self.sessions
+    }
+
+    /// All commands, of all sessions.
+    pub fn commands(&self) -> usize {
+        self.sessions.iter().map(|session| session.commands.len()).sum()
+    }
+
+    /// Reads one command; `buffer` holds its bytes.
+    pub fn read<'a>(&self, place: &Place, buffer: &'a mut Vec<u8>) -> io::Result<Asked<'a>> {
+        let damaged = || io::Error::new(ErrorKind::InvalidData, "a command of the capture is damaged");
+        let file = self.files.get((place.at >> OFFSET_BITS) as usize).ok_or_else(damaged)?;
+        let at = place.at & ((1 << OFFSET_BITS) - 1);
+        buffer.resize(READ_AHEAD, 0);
+        let got = read_some(file, buffer, at)?;
+        let length =
+            buffer.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize).unwrap_or_default();
+        let length = length.saturating_add(super::records::HEADER_BYTES);
+        if length > super::records::RECORD_MAX {
+            return Err(damaged());
+        }
+        if length > got {
+            buffer.resize(length, 0);
+            file.read_exact_at(&mut buffer[got..], at + got as u64)?;
+        }
+        match Record::read(buffer) {
+            Ok(Some((Record::Asked(asked), _))) => Ok(asked),
+            _ => Err(damaged()),
+        }
+    }
+
+    /// How many commands, in the order of ends, had ended before this one was sent.
+    pub fn ended_before(&self, place: &Place) -> u32 {
+        place.before
+    }
+}
+
+fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    loop {
+        match file.read_at(buffer, at) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            got => return got,
+        }
+    }
+}
+
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, RecordingError> {
+    let mut all = Vec::new();
+    for path in paths {
+        let failed = |source| RecordingError::Read { path: path.clone(), source };
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let entries = fs::read_dir(path).map_err(failed)?;
+        let found: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+        let mut found = found.map_err(failed)?;
+        found.retain(|path| path.extension().is_some_and(|extension| extension == "capture"));
+        if found.is_empty() {
+            return Err(RecordingError::Empty(path.clone()));
+        }
+        found.sort();
+        all.append(&mut found);
+    }
+    Ok(all)
+}
+
+#[derive(Default)]
+struct Indexing {
+    recording: Recording,
+    /// Places of open sessions, by their number.
+    open: HashMap<u64, usize>,
+    commands: usize,
+}
+
+impl Indexing {
+    fn file(&mut self, path: &Path) -> Result<(), RecordingError> {
+        let failed = |source| RecordingError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let number = self.recording.files.len() as u64;
+        let input = file.try_clone().map_err(failed)?;
+        let no_capture = || RecordingError::NoCapture(path.to_owned());
+        let mut records = Records::open(input).map_err(failed)?.ok_or_else(no_capture)?;
+        self.recording.headers.push(records.header.clone());
+        while let Some((at, record)) = records.next().map_err(failed)? {
+            self.take(&record, number << OFFSET_BITS | at)?;
+        }
+        self.recording.damaged += records.damaged;
+        self.recording.cut += u64::from(records.is_cut);
+        self.recording.files.push(file);
+        Ok(())
+    }
+
+    fn take(&mut self, record: &Record<'_>, at: u64) -> Result<(), RecordingError> {
+        match record {
+            Record::Opened(opened) => self.opened(opened),
+            Record::Asked(asked) => self.asked(asked, at)?,
+            Record::Closed { session, at } => {
+                let place = self.open.remove(session);
+                if let Some(session) = place.and_then(|place| self.recording.sessions.get_mut(place)) {
+                    session.closed = Some(*at);
+                }
+            }
+            Record::LeftOut(left) => self.recording.left_out.push(*left),
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self, opened: &Opened<'_>) {
+        // The next file of a recorder may name again the sessions that go on.
+        if opened.is_late && self.open.contains_key(&opened.session) {
+            return;
+        }
+        self.open.insert(opened.session, self.recording.sessions.len());
+        self.recording.sessions.push(SessionIndex {
+            session: opened.session,
+            opened: opened.at,
+            user: opened.user.to_vec(),
+            database: opened.database.to_vec(),
+            is_late: opened.is_late,
+            ..SessionIndex::default()
+        });
+    }
+
+    fn asked(&mut self, asked: &Asked<'_>, at: u64) -> Result<(), RecordingError> {
+        let Asked { session, start, .. } = *asked;
+        if !self.open.contains_key(&session) {
+            self.opened(&Opened { session, at: start, user: b"", database: b"", is_late: true });
+        }
+        self.commands += 1;
+        if self.commands > COMMANDS_MAX {
+            return Err(RecordingError::TooMany);
+        }
+        let end = asked.end.map_or(UNKNOWN, |end| end.max(start).min(UNKNOWN - 1));
+        let place = Place { start, end, at, number: 0, rank: UNRANKED, before: 0 };
+        let index = self.open.get(&session).copied().unwrap_or_default();
+        if let Some(session) = self.recording.sessions.get_mut(index) {
+            session.commands.push(place);
+        }
+        Ok(())
+    }
+}
+
+/// Numbers commands by their starts and by their ends.
+fn rank(sessions: &mut [SessionIndex]) {
+    let mut places: Vec<&mut Place> = sessions.iter_mut().flat_map(|session| &mut session.commands).collect();
+    places.sort_by_key(|place| place.start);
+    for (number, place) in (0..).zip(&mut places) {
+        place.number = number;
+    }
+    places.sort_by_key(|place| place.end);
+    let known = places.partition_point(|place| place.end != UNKNOWN);
+    for (rank, place) in (0..).zip(&mut places[..known]) {
+        place.rank = rank;
+    }
+    let ends: Vec<u64> = places[..known].iter().map(|place| place.end).collect();
+    for place in places {
+        // Not those that ended in the same moment: two of them could wait for each other.
+        place.before = ends.partition_point(|end| *end < place.start) as u32;
+    }
+}
