@@ -104,6 +104,11 @@ impl Known {
         }
     }
 
+    /// Whether anything is known but how long it took.
+    pub fn is_answer(&self) -> bool {
+        self.error.is_some() || self.rows.is_some() || self.affected.is_some()
+    }
+
     /// How `self` differs from `first`. After another error nothing else counts, and of another number of rows not their values.
     pub fn differences(&self, first: &Self) -> Vec<(Kind, [u64; 2])> {
         if self.error != first.error {

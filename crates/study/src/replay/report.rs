@@ -23,6 +23,8 @@ pub struct Report {
     /// Whether a result differs or a kind of statement is worse.
     pub is_finding: bool,
     pub executions: u64,
+    /// Those of which the recording does not say what they answered: of these only errors differ.
+    pub unrecorded: u64,
     /// Of them all.
     pub timing: Option<Timing>,
     /// The worst first.
@@ -123,6 +125,7 @@ impl Report {
             names: found.names.clone(),
             tolerance: found.tolerance,
             headline: String::new(),
+            unrecorded: found.unrecorded,
             is_finding: lines.iter().any(Line::is_finding),
             executions: lines.iter().map(|line| line.executions).sum(),
             timing: times::judged([&found.times].into_iter(), found.tolerance).remove(0),
@@ -167,6 +170,9 @@ impl Report {
             Mode::Servers => format!("{} does", self.names[0]),
         };
         match self.lines.iter().filter(|line| line.differs()).count() {
+            0 if self.unrecorded == self.executions => {
+                format!("{second} answers {all} without an error, and the recording has no answers")
+            }
             0 => format!("{second} answers {all} as {as_first}"),
             differ => format!("{second} answers {} of {all} differently", count(differ as u64)),
         }
@@ -249,6 +255,12 @@ fn caveats_of(found: &Comparison) -> Vec<Caveat> {
         Severity::Note,
         "executions gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, writes in between): \
          their results are not compared.",
+    ));
+    caveats.extend(counted(
+        "unrecorded",
+        found.unrecorded,
+        Severity::Note,
+        "executions have no recorded answer: only errors are found there. A capture (`evenkeel guard --capture`) has answers.",
     ));
     caveats.extend(counted(
         "unanswered",
