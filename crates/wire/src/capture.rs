@@ -108,7 +108,8 @@ impl Record<'_> {
                 put_number(out, asked.session);
                 put_number(out, asked.start);
                 let Answer { rows, affected, bytes, error, statement } = asked.answer;
-                let numbers = [asked.end, rows, affected, bytes, error.map(u64::from), statement.map(u64::from)];
+                let numbers =
+                    [asked.end, rows, affected, bytes, error.map(u64::from), statement.map(u64::from)];
                 numbers.into_iter().for_each(|number| put_known(out, number));
                 put_string(out, asked.command);
             }

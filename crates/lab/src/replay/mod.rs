@@ -2,8 +2,13 @@
 //!
 //! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
 
+pub mod check;
+pub mod import;
+pub mod log;
+pub mod reads;
 pub mod recording;
 mod records;
+mod sink;
 
 use evenkeel_core::Nanos;
 

@@ -117,7 +117,8 @@ impl Recording {
         let at = place.at & ((1 << OFFSET_BITS) - 1);
         buffer.resize(READ_AHEAD, 0);
         let got = read_some(file, buffer, at)?;
-        let length = buffer.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize).unwrap_or_default();
+        let length =
+            buffer.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize).unwrap_or_default();
         let length = length.saturating_add(super::records::HEADER_BYTES);
         if length > super::records::RECORD_MAX {
             return Err(damaged());
