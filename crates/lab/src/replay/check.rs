@@ -161,6 +161,10 @@ impl Checking {
                 };
                 of
             }
+            0x19 => {
+                prepared.kinds.retain(|statement, _| Some(&statement.to_le_bytes()) != rest.first_chunk());
+                return;
+            }
             _ => return,
         };
         *self.check.statements.entry(kind).or_default() += 1;
