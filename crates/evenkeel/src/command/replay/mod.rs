@@ -30,6 +30,9 @@ pub struct Args {
     /// What had ended before a command was sent ends before it is sent again
     #[arg(long)]
     pub order: bool,
+    /// A statement is slower where it takes more than this above the other time, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = tolerance)]
+    pub tolerance: f64,
     /// Host (@@hostname) of a server of yours that may be written to; may be repeated; sandboxes need none
     #[arg(long, value_name = "NAME")]
     pub staging: Vec<String>,
@@ -52,6 +55,11 @@ fn pace(text: &str) -> Result<PaceArg, String> {
     let times = text.strip_suffix('x').and_then(|times| times.parse().ok());
     let times = times.filter(|times| (1e-3..=1e3).contains(times));
     times.map(|times| PaceArg(Pace::Times(times))).ok_or_else(|| "write 1x, 0.5x, 10x or flat".to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse().ok().filter(|number| (0.0..=1000.0).contains(number));
+    number.ok_or_else(|| "a number from 0 to 1000 is wanted".to_owned())
 }
 
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {

@@ -11,20 +11,21 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use evenkeel_lab::replay::play::{Counts, Options, Replay, Who};
-use evenkeel_lab::replay::{Played, Recording};
+use evenkeel_lab::replay::{Played, Recording, SIDES};
 use evenkeel_os::clock::Clock;
 use evenkeel_site::server::{Control, Target};
+use evenkeel_study::replay::{Comparison, Mode, Report};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 const SHOW_EVERY: Nanos = Nanos::from_secs(5);
 
 /// What became of the commands, and of our own punctuality.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 struct Outcome {
     commands: u64,
     sent: u64,
@@ -40,6 +41,7 @@ struct Outcome {
     /// Could be sent later than they were due: the server's.
     behind_p99_ms: Option<f64>,
     finished: bool,
+    comparison: Report,
 }
 
 #[derive(Default)]
@@ -53,15 +55,17 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
     let targets =
         args.targets.iter().map(|text| place::target(session, text, "")).collect::<Result<Vec<_>>>()?;
     let options = options(args)?;
-    check(session, args, &targets, options)?;
+    check(session, args, recording, &targets)?;
     let lines = args.csv.as_deref().map(|path| Lines::create(path, targets.len())).transpose()?;
     let (counts, times) = (Counts::default(), Mutex::new(Times::default()));
+    let comparison =
+        Mutex::new(Comparison::new(compared(&targets), names(args, &targets), args.tolerance / 100.0));
     let take = |played: &Played, sql: &[u8]| {
-        times.lock().unwrap_or_else(PoisonError::into_inner).note(played);
+        held(&times).note(played);
+        held(&comparison).take(played, &String::from_utf8_lossy(sql));
         if let Some(lines) = &lines {
             lines.add(played);
         }
-        let _ = sql;
     };
     let replay =
         Replay { recording, targets: &targets, options, counts: &counts, stop: &session.stop, take: &take };
@@ -70,14 +74,50 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
     if let Some(lines) = lines {
         lines.end()?;
     }
-    let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let outcome = outcome(commands, &counts, &times, took);
+    let report = held(&comparison).report(&mut |server, sql| plan(targets.get(server)?, sql));
+    let outcome = outcome(commands, &counts, &held(&times), (took, report));
     out::answer(args.json, &outcome, || out::write(&text(&outcome)))?;
-    Ok(match (session.stop.is_set(), outcome.sent) {
+    Ok(match (session.stop.is_set(), outcome.sent > 0 && !outcome.comparison.is_finding) {
         (true, _) => signals::exit_code(),
-        (false, 0) => ExitCode::from(FINDING),
-        (false, _) => ExitCode::SUCCESS,
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(FINDING),
     })
+}
+
+fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn compared(targets: &[Target]) -> Mode {
+    if targets.len() == SIDES { Mode::Servers } else { Mode::Recorded }
+}
+
+/// What the sides are called.
+fn names(args: &Args, targets: &[Target]) -> [String; SIDES] {
+    let name = |(text, target): (&String, &Target)| match text.starts_with("sandbox:") {
+        true => text.clone(),
+        false => target.to_string(),
+    };
+    let mut names = args.targets.iter().zip(targets).map(name);
+    match (names.next(), names.next()) {
+        (Some(first), Some(second)) => [first, second],
+        (first, _) => ["the recording".to_owned(), first.unwrap_or_default()],
+    }
+}
+
+/// How a server would make a statement; `None` where it does not say.
+fn plan(target: &Target, sql: &str) -> Option<String> {
+    let mut control = Control::connect_within(target, Duration::from_secs(5)).ok()?;
+    let rows = control.query(&format!("EXPLAIN {sql}")).ok()?;
+    let line = |row: &Vec<Option<String>>| {
+        let values = rows
+            .columns
+            .iter()
+            .zip(row)
+            .filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        values.collect::<Vec<_>>().join(", ")
+    };
+    Some(rows.rows.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 fn options(args: &Args) -> Result<Options> {
@@ -89,19 +129,27 @@ fn options(args: &Args) -> Result<Options> {
     Ok(Options { who, pace: args.pace.0, writes: args.allow_writes, ordered: args.order })
 }
 
-/// Refuses to write where nobody said that it may be written.
-fn check(session: &Session, args: &Args, targets: &[Target], options: Options) -> Result<()> {
-    if !options.writes {
+/// Refuses to write to the server that was recorded, and where nobody said that it may be written.
+fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Target]) -> Result<()> {
+    if !args.allow_writes {
         return Ok(());
     }
     for (text, target) in args.targets.iter().zip(targets) {
-        if text.starts_with("sandbox:") {
-            continue;
+        let own = Control::connect_until(target, &session.stop)?
+            .query("SELECT @@hostname AS hostname, @@port AS port")?;
+        let host = own.named("hostname").unwrap_or_default();
+        let is_source = |header: &serde_json::Value| {
+            let server = &header["server"];
+            server["hostname"] == host
+                && server["port"].as_u64() == own.named("port").and_then(|port| port.parse().ok())
+        };
+        if recording.headers.iter().any(is_source) {
+            return Err(anyhow!(
+                "{target} is the server that was recorded, and the replay would write to it"
+            ))
+            .hint("send it to a copy of the server, or leave out --allow-writes");
         }
-        let host = Control::connect_until(target, &session.stop)?
-            .query_value("SELECT @@hostname")?
-            .unwrap_or_default();
-        if !args.staging.contains(&host) {
+        if !text.starts_with("sandbox:") && !args.staging.iter().any(|name| name == host) {
             return Err(anyhow!("the replay would write to {target}, whose host is {host}"))
                 .hint(format!("give --staging {host} if its data may change"));
         }
@@ -162,7 +210,7 @@ impl Times {
     }
 }
 
-fn outcome(commands: u64, counts: &Counts, times: &Times, took: Nanos) -> Outcome {
+fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (Nanos, Report)) -> Outcome {
     let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let ms = |histogram: &Histogram, q| histogram.quantile(q).map(Nanos::as_millis_f64);
     Outcome {
@@ -178,12 +226,14 @@ fn outcome(commands: u64, counts: &Counts, times: &Times, took: Nanos) -> Outcom
         lag_p99_ms: ms(&times.lag, 0.99),
         behind_p99_ms: ms(&times.behind, 0.99),
         finished: counts.done() == commands,
+        comparison,
     }
 }
 
 fn text(outcome: &Outcome) -> String {
     let mut text = format!(
-        "{} of {} commands sent in {}\n",
+        "{}\n\n{} of {} commands sent in {}\n",
+        outcome.comparison.headline,
         format::count(outcome.sent),
         format::count(outcome.commands),
         format::seconds(outcome.took_s)
