@@ -105,11 +105,16 @@ fn without_leave_nothing_is_written() {
 fn of_two_servers_what_one_answers_otherwise_is_named_and_ends_with_1() {
     let servers = [Server::up(&[]), Server::up(&[])];
     for server in &servers {
-        server.sql("CREATE TABLE shop.t (a INT PRIMARY KEY, b INT); INSERT INTO shop.t VALUES (1, 1), (2, 2)");
+        server
+            .sql("CREATE TABLE shop.t (a INT PRIMARY KEY, b INT); INSERT INTO shop.t VALUES (1, 1), (2, 2)");
     }
     servers[1].sql("UPDATE shop.t SET b = 3 WHERE a = 2");
     let says = |script: Script, n: u64| {
-        let script = script.says(1, (n, n + 1), "SELECT b FROM t WHERE a = 1 AND 1 = 1").says(1, (n, n + 1), "SELECT SUM(b) FROM t");
+        let script = script.says(1, (n, n + 1), "SELECT b FROM t WHERE a = 1 AND 1 = 1").says(
+            1,
+            (n, n + 1),
+            "SELECT SUM(b) FROM t",
+        );
         script.says(1, (n, n + 1), "SELECT SLEEP(0), UUID(), b FROM t WHERE a = 1")
     };
     let script = (0..20).map(|n| 10 * n).fold(Script::new().opens(1), says);

@@ -27,6 +27,10 @@ pub struct Args {
     /// Also send what changes something
     #[arg(long)]
     pub allow_writes: bool,
+    /// Move dates in the text of statements by the days since the recording began, so that "yesterday" is yesterday again;
+    /// parameters of prepared statements stay as they are
+    #[arg(long)]
+    pub shift_dates: bool,
     /// What had ended before a command was sent ends before it is sent again
     #[arg(long)]
     pub order: bool,

@@ -12,7 +12,7 @@ use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use evenkeel_lab::replay::play::{Counts, Options, Replay, Who};
 use evenkeel_lab::replay::{Played, Recording, SIDES};
-use evenkeel_os::clock::Clock;
+use evenkeel_os::clock::{self, Clock};
 use evenkeel_site::server::{Control, Target};
 use evenkeel_study::replay::{Comparison, Mode, Report};
 use serde::Serialize;
@@ -22,6 +22,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+const DAY: Nanos = Nanos::from_secs(86_400);
 const SHOW_EVERY: Nanos = Nanos::from_secs(5);
 
 /// What became of the commands, and of our own punctuality.
@@ -54,7 +55,7 @@ struct Times {
 pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<ExitCode> {
     let targets =
         args.targets.iter().map(|text| place::target(session, text, "")).collect::<Result<Vec<_>>>()?;
-    let options = options(args)?;
+    let options = options(args, recording)?;
     check(session, args, recording, &targets)?;
     let lines = args.csv.as_deref().map(|path| Lines::create(path, targets.len())).transpose()?;
     let (counts, times) = (Counts::default(), Mutex::new(Times::default()));
@@ -120,13 +121,15 @@ fn plan(target: &Target, sql: &str) -> Option<String> {
     Some(rows.rows.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-fn options(args: &Args) -> Result<Options> {
+fn options(args: &Args, recording: &Recording) -> Result<Options> {
     let who = args.clients.map_or(Who::Sessions, Who::Clients);
     if args.order && who != Who::Sessions {
         return Err(anyhow!("--order keeps the order of the recorded sessions"))
             .hint("leave out --order or --clients");
     }
-    Ok(Options { who, pace: args.pace.0, writes: args.allow_writes, ordered: args.order })
+    let age = Nanos::from(clock::unix_time()) - Nanos(recording.began());
+    let days = if args.shift_dates { (age.0 / DAY.0) as i32 } else { 0 };
+    Ok(Options { who, pace: args.pace.0, writes: args.allow_writes, ordered: args.order, days })
 }
 
 /// Refuses to write to the server that was recorded, and where nobody said that it may be written.

@@ -5,7 +5,7 @@ use crate::replay::hash::RowHash;
 use crate::replay::reads::reads_only;
 use crate::replay::recording::Place;
 use crate::replay::{Answered, Played, SIDES};
-use crate::workload::sql::normal;
+use crate::workload::sql::{normal, shifted};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_site::server::{Control, Target, TargetError};
@@ -229,7 +229,13 @@ impl Side<'_> {
         bytes: &mut Vec<u8>,
     ) -> Result<(), TargetError> {
         bytes.clear();
-        bytes.extend_from_slice(command.asked.command);
+        match command.kind() {
+            CommandKind::Query | CommandKind::Prepare => {
+                bytes.push(command.asked.command[0]);
+                bytes.extend_from_slice(&shifted(command.text(), replay.options.days));
+            }
+            _ => bytes.extend_from_slice(command.asked.command),
+        }
         self.connected(replay)?;
         let database = databases.get(&command.session).map(Vec::as_slice).unwrap_or_default();
         if !database.is_empty() && self.database != database && command.kind() != CommandKind::InitDb {
@@ -255,7 +261,8 @@ impl Side<'_> {
             Some(&number) => number,
             // The connection is another one than that in which it was prepared.
             None => {
-                let number = self.send(replay, PREPARE, sql)?.unwrap_or_default();
+                let sql = shifted(sql, replay.options.days);
+                let number = self.send(replay, PREPARE, &sql)?.unwrap_or_default();
                 self.numbers.insert(known, number);
                 number
             }

@@ -48,6 +48,8 @@ pub struct Options {
     pub writes: bool,
     /// What had ended before a command was sent ends before it is sent again.
     pub ordered: bool,
+    /// Dates in the text of statements move by so many days.
+    pub days: i32,
 }
 
 /// Commands by what became of them.
@@ -102,8 +104,7 @@ impl Replay<'_> {
         let lanes = self.lanes(&all);
         let times = if let Pace::Times(times) = self.options.pace { Some(times) } else { None };
         let order = self.options.ordered.then(|| Order::new(self.recording.commands()));
-        let began = lanes.iter().map(|lane| lane.span().0).min().unwrap_or_default();
-        let course = Course { clock: Clock::start(), began, times, order };
+        let course = Course { clock: Clock::start(), began: self.recording.began(), times, order };
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..threads(&lanes, self.options) {
