@@ -27,6 +27,9 @@ pub struct Args {
     /// Also send what changes something
     #[arg(long)]
     pub allow_writes: bool,
+    /// With --clients: send statements whose recorded results have 10,000 rows or more as far apart as can be
+    #[arg(long, requires = "clients")]
+    pub spread: bool,
     /// Move dates in the text of statements by the days since the recording began, so that "yesterday" is yesterday again;
     /// parameters of prepared statements stay as they are
     #[arg(long)]

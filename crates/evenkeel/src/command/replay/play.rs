@@ -129,7 +129,14 @@ fn options(args: &Args, recording: &Recording) -> Result<Options> {
     }
     let age = Nanos::from(clock::unix_time()) - Nanos(recording.began());
     let days = if args.shift_dates { (age.0 / DAY.0) as i32 } else { 0 };
-    Ok(Options { who, pace: args.pace.0, writes: args.allow_writes, ordered: args.order, days })
+    Ok(Options {
+        who,
+        pace: args.pace.0,
+        writes: args.allow_writes,
+        ordered: args.order,
+        spread: args.spread,
+        days,
+    })
 }
 
 /// Refuses to write to the server that was recorded, and where nobody said that it may be written.
