@@ -5,6 +5,8 @@
 
 mod grid;
 mod profile;
+#[cfg_attr(not(test), expect(dead_code, reason = "`evenkeel replay` will call it"))]
+pub mod replay;
 mod runs;
 
 pub use grid::{GridColumn, INKS, Ink, Place, lines, paint, wrap};

@@ -27,6 +27,7 @@ mod passwords;
 mod profile;
 mod relayout;
 mod replay;
+mod row_hash;
 mod sandbox;
 mod servers;
 mod share;

@@ -27,10 +27,10 @@ impl Kind {
         match self {
             Self::Error => "new errors",
             Self::ErrorGone => "errors gone",
-            Self::Rows => "rows",
-            Self::Affected => "rows changed",
-            Self::Values => "values",
-            Self::Warnings => "warnings",
+            Self::Rows => "other numbers of rows",
+            Self::Affected => "other numbers of changed rows",
+            Self::Values => "other values",
+            Self::Warnings => "other warnings",
         }
     }
 

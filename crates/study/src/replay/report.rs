@@ -1,13 +1,15 @@
 //! A comparison in words and by kind of statement, the worst first.
 
 use super::{Comparison, Difference, Digest, Mode, Speed, Timing, times};
-use crate::format::{count, percent, significant};
+use crate::format::{count, percent};
 use crate::store::caveats;
 use evenkeel_core::caveat::{Caveat, Severity};
 use serde::Serialize;
 
 /// Kinds of statements whose plans are asked for.
 const WORST: usize = 10;
+/// Characters of a statement in the headline.
+const NAME: usize = 40;
 const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, Serialize)]
@@ -82,6 +84,12 @@ impl Line {
         self.differs() || self.speed() == Speed::Worse
     }
 
+    /// What differs and how often; empty for nothing.
+    pub fn answers(&self) -> String {
+        let of = |found: &Difference| format!("{}: {}", found.kind.words(), count(found.executions));
+        self.differences.iter().map(of).collect::<Vec<_>>().join(", ")
+    }
+
     fn ratio(&self) -> f64 {
         self.timing.as_ref().map_or(0.0, |timing| timing.ratio)
     }
@@ -92,9 +100,9 @@ impl Line {
             return "all other statements".to_owned();
         }
         let text = self.sql.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.char_indices().nth(most) {
-            Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-            None => text,
+        match text.char_indices().nth(most.saturating_sub(1)) {
+            Some((end, _)) if text.chars().count() > most => format!("{}…", text[..end].trim_end()),
+            _ => text,
         }
     }
 }
@@ -124,6 +132,21 @@ impl Report {
         };
         report.headline = report.headline();
         report
+    }
+
+    /// What was replayed and how long it took over all.
+    pub fn setting(&self) -> String {
+        let executions = count(self.executions);
+        let against = match self.mode {
+            Mode::Recorded => format!("{}, compared with the recording", self.names[1]),
+            Mode::Servers => format!("{} compared with {}", self.names[1], self.names[0]),
+        };
+        let times = self.timing.as_ref().map(|timing| format!("; {} times as long over all", timing.words()));
+        format!(
+            "{executions} executions of {}; {against}{}",
+            kinds(self.lines.len()),
+            times.unwrap_or_default()
+        )
     }
 
     fn of_speed(&self, speed: Speed) -> Vec<&Line> {
@@ -160,7 +183,7 @@ impl Report {
         };
         match unknown {
             0 => is_slower.replace(" for certain", ""),
-            unknown => format!("{is_slower} (of {} that is not known yet)", count(unknown as u64)),
+            unknown => format!("{is_slower} (not known yet: {})", count(unknown as u64)),
         }
     }
 
@@ -169,11 +192,11 @@ impl Report {
         let differs = self.lines.iter().find(|line| line.differs());
         let differs = differs.and_then(|line| {
             let first = line.differences.iter().find(|difference| difference.kind.is_result())?;
-            Some(format!("{} gives {}", line.name(60), first.words()))
+            Some(format!("{} gives {}", line.name(NAME), first.words()))
         });
         let slower = self.of_speed(Speed::Worse).first().and_then(|line| {
-            let ratio = significant(line.timing.as_ref()?.ratio, 3);
-            Some(format!("{} takes {ratio} times as long", line.name(60)))
+            let ratio = line.timing.as_ref()?.words();
+            Some(format!("{} takes {ratio} times as long", line.name(NAME)))
         });
         let examples: Vec<String> = differs.into_iter().chain(slower).collect();
         if examples.is_empty() { String::new() } else { format!(": {}", examples.join("; ")) }

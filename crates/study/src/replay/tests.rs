@@ -19,8 +19,20 @@ fn played(number: u64, digest: u64, first: Answered, second: Answered) -> Played
     let recorded_time = Some(first.response);
     let answers = [Some(first), Some(second)];
     let due = Nanos::from_millis(10 * number);
+    let behind = Nanos::ZERO;
     let recorded = Default::default();
-    Played { number, session: 1, client: 0, due, digest, recorded, recorded_time, answers, again: None }
+    Played {
+        number,
+        session: 1,
+        client: 0,
+        due,
+        behind,
+        digest,
+        recorded,
+        recorded_time,
+        answers,
+        again: None,
+    }
 }
 
 fn sql(digest: u64) -> String {

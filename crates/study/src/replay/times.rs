@@ -4,8 +4,9 @@
 //! kept as sums of consecutive executions, of which two become one whenever there are too many: as many blocks from few executions
 //! as from millions, each of as many executions, from which `BatchMeans` knows how much neighbours depend on one another.
 
+use crate::format;
 use evenkeel_core::Nanos;
-use evenkeel_core::statistics::{BatchMeans, Estimate, holm, student_tail};
+use evenkeel_core::statistics::{BatchMeans, Estimate, Ratio, holm, student_tail};
 use serde::Serialize;
 
 /// Blocks that are kept; merged, half as many.
@@ -58,6 +59,13 @@ impl Speed {
             Self::Same => "same",
             Self::Better => "better",
         }
+    }
+}
+
+impl Timing {
+    /// `1.52 (1.44 to 1.60)`.
+    pub fn words(&self) -> String {
+        format::ratio(&Ratio { n: self.executions, ratio: self.ratio, interval: self.interval })
     }
 }
 
