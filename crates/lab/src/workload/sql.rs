@@ -6,7 +6,7 @@ mod normal;
 mod shape;
 mod token;
 
-pub use acts::{Act, acts, control, harm, may_write, needed, stored_function};
+pub use acts::{Act, acts, control, harm, may_write, needed, stored_function, words};
 pub use dates::shifted;
 pub use normal::{Normal, normal};
 pub use shape::{Column, Condition, Relation, Role, Shape, Source, last_part, shape};
