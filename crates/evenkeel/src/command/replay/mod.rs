@@ -46,6 +46,12 @@ pub struct Args {
     /// File to make: one line for each command sent
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// File to make: a page with response times, what differs, and the plans of the ten worst
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+    /// Show every kind of statement
+    #[arg(long)]
+    pub wide: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::lines::Lines;
-use crate::command::{Session, mode};
+use crate::command::{Session, look, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::server::place;
@@ -77,7 +77,11 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
     }
     let report = held(&comparison).report(&mut |server, sql| plan(targets.get(server)?, sql));
     let outcome = outcome(commands, &counts, &held(&times), (took, report));
-    out::answer(args.json, &outcome, || out::write(&text(&outcome)))?;
+    if let Some(path) = &args.page {
+        out::file(path, &crate::report::replay::html(&outcome.comparison))?;
+    }
+    let table = || crate::table::replay::replay(&outcome.comparison, look(), args.wide);
+    out::answer(args.json, &outcome, || out::painted(&(table() + "\n" + &text(&outcome))))?;
     Ok(match (session.stop.is_set(), outcome.sent > 0 && !outcome.comparison.is_finding) {
         (true, _) => signals::exit_code(),
         (false, true) => ExitCode::SUCCESS,
@@ -242,8 +246,7 @@ fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (N
 
 fn text(outcome: &Outcome) -> String {
     let mut text = format!(
-        "{}\n\n{} of {} commands sent in {}\n",
-        outcome.comparison.headline,
+        "{} of {} commands sent in {}\n",
         format::count(outcome.sent),
         format::count(outcome.commands),
         format::seconds(outcome.took_s)
