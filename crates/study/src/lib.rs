@@ -16,6 +16,7 @@ pub mod probe;
 pub mod profile;
 pub mod published;
 pub mod recovery;
+pub mod replay;
 pub mod shares;
 pub mod size;
 pub mod store;

@@ -37,6 +37,13 @@ fn put(out: &mut Vec<u8>, command: u8, write: impl FnOnce(&mut Vec<u8>)) -> u8 {
     sequence
 }
 
+/// A command as a client sent it, its number first.
+pub fn recorded(out: &mut Vec<u8>, command: &[u8]) -> u8 {
+    let mut sequence = 0;
+    packet::put(out, &mut sequence, |out| out.extend_from_slice(command));
+    sequence
+}
+
 pub fn quit(out: &mut Vec<u8>) {
     put(out, COM_QUIT, |_| ());
 }

@@ -22,7 +22,7 @@ pub use command::Parameter;
 pub use error::{ProtocolError, ServerError};
 pub use login::{Account, CapabilityFlags, Channel, Encryption, Greeting, Login, LoginError, LoginStep};
 pub use response::{Completion, Event, Expect, ResponseReader};
-pub use row::{Column, Field, Row};
+pub use row::{Column, Field, Row, Shape};
 pub use sql::{EscapeMode, Template, TemplateError};
 
 /// Status flags of an OK packet.

@@ -17,6 +17,8 @@ const TYPE_DATE: u8 = 0x0a;
 const TYPE_TIME: u8 = 0x0b;
 const TYPE_DATETIME: u8 = 0x0c;
 const TYPE_YEAR: u8 = 0x0d;
+const TYPE_OLD_DECIMAL: u8 = 0x00;
+const TYPE_DECIMAL: u8 = 0xf6;
 
 const FLAG_UNSIGNED: u16 = 0x20;
 
@@ -27,7 +29,27 @@ pub struct Column {
     decimals: u8,
 }
 
+/// What text in a column may mean besides text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Decimal,
+    /// A floating-point number of 32 bits.
+    Single,
+    /// A date or time.
+    Moment,
+    Other,
+}
+
 impl Column {
+    pub fn shape(&self) -> Shape {
+        match self.kind {
+            TYPE_OLD_DECIMAL | TYPE_DECIMAL => Shape::Decimal,
+            TYPE_FLOAT => Shape::Single,
+            TYPE_DATE | TYPE_DATETIME | TYPE_TIMESTAMP | TYPE_TIME => Shape::Moment,
+            _ => Shape::Other,
+        }
+    }
+
     pub fn parse(payload: &[u8]) -> Result<Self, ProtocolError> {
         let mut reader = Reader(payload);
         let mut parse = || {
@@ -105,8 +127,12 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    pub(crate) fn new(payload: &'a [u8], columns: &'a [Column], binary: bool) -> Self {
+    pub fn new(payload: &'a [u8], columns: &'a [Column], binary: bool) -> Self {
         Self { payload, columns, binary }
+    }
+
+    pub fn columns(&self) -> &'a [Column] {
+        self.columns
     }
 
     /// Its values in turn; the first error is the last item.

@@ -3,7 +3,7 @@
 use super::{Cli, modes, whole_number};
 use crate::command::{
     Session, cdr, compare, data, doctor, drill, explain, export, guard, interfere, layout, load, man,
-    profile, relayout, report, runs, sandbox, sense, share, size, study, workload,
+    profile, relayout, replay, report, runs, sandbox, sense, share, size, study, workload,
 };
 use crate::failure::WithHint;
 use crate::{arguments, out, signals};
@@ -38,6 +38,8 @@ pub enum Command {
     Share(share::Args),
     /// Call records: generate, convert, load into day tables, and audit each one
     Cdr(cdr::Args),
+    /// Send a recorded load again: to a candidate, and compare what it answers and how fast
+    Replay(replay::Args),
     /// Prove that no acknowledged write is lost: numbered writes, compared after a failover or a recovery
     Drill(drill::Args),
     /// Run a study: one of your own from a file, or a published one, with its findings beside ours
@@ -125,6 +127,7 @@ pub fn run(cli: Cli<Command>) -> Result<ExitCode> {
         Command::Load(args) => load::run(&session, &args),
         Command::Doctor(args) => doctor::run(&session, &args),
         Command::Cdr(args) => cdr::run(&session, &args),
+        Command::Replay(args) => replay::run(&session, &args),
         Command::Drill(args) => drill::run(&session, &args),
         Command::Explain(args) => explain::run(&session, &args),
         Command::Workload(args) => workload::run(&session, &args),

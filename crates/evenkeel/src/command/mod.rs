@@ -14,6 +14,7 @@ pub mod load;
 pub mod man;
 pub mod profile;
 pub mod relayout;
+pub mod replay;
 pub mod report;
 pub mod runs;
 pub mod sandbox;

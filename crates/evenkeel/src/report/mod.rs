@@ -11,6 +11,7 @@ mod legend;
 mod page;
 mod plots;
 pub mod published;
+pub mod replay;
 mod sections;
 
 pub use compare::{compare, save};

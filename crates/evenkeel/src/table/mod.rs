@@ -5,6 +5,7 @@
 
 mod grid;
 mod profile;
+pub mod replay;
 mod runs;
 
 pub use grid::{GridColumn, INKS, Ink, Place, lines, paint, wrap};

@@ -26,6 +26,8 @@ mod own_study;
 mod passwords;
 mod profile;
 mod relayout;
+mod replay;
+mod row_hash;
 mod sandbox;
 mod servers;
 mod share;

@@ -3,12 +3,17 @@
 //! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
 
 pub mod check;
+mod hash;
 pub mod import;
 pub mod log;
+pub mod play;
 pub mod reads;
 pub mod recording;
 mod records;
 mod sink;
+
+pub use hash::RowHash;
+pub use recording::Recording;
 
 use evenkeel_core::Nanos;
 
@@ -25,6 +30,8 @@ pub struct Played {
     pub client: u32,
     /// When it was due, from the start of the replay.
     pub due: Nanos,
+    /// It could be sent so much later than it was due, since the session had no answer yet: not our error.
+    pub behind: Nanos,
     /// Of statements that differ in their literals alone.
     pub digest: u64,
     pub recorded: evenkeel_wire::capture::Answer,

@@ -105,6 +105,12 @@ impl Recording {
         &self.sessions
     }
 
+    /// When the first command was sent, nanoseconds since 1970; 0 without any.
+    pub fn began(&self) -> u64 {
+        let first = self.sessions.iter().filter_map(|session| session.commands.first());
+        first.map(|place| place.start).min().unwrap_or_default()
+    }
+
     /// All commands, of all sessions.
     pub fn commands(&self) -> usize {
         self.sessions.iter().map(|session| session.commands.len()).sum()

@@ -246,6 +246,22 @@ impl Control {
         self.ask(sql, |session, heard| kept(each, heard, |each| session.execute(sql, parameters, each)))
     }
 
+    /// Sends a command as a client sent it, its number first. The rows of its first result go to `each`, which keeps none.
+    pub fn command(
+        &mut self,
+        bytes: &[u8],
+        each: &mut dyn FnMut(&Row<'_>) -> Result<(), ProtocolError>,
+    ) -> Result<Outcome, TargetError> {
+        let sql = String::from_utf8_lossy(bytes.get(1..bytes.len().min(1_024)).unwrap_or_default());
+        self.ask(&sql, |session, heard| {
+            let mut take = |row: &Row<'_>| {
+                heard();
+                Ok(each(row)?)
+            };
+            session.command(bytes, Some(&mut take))
+        })
+    }
+
     /// Has the server look at a statement that is not made, and keep it for [`Control::execute`].
     pub fn prepare(&mut self, sql: &str) -> Result<(), TargetError> {
         self.ask(sql, |session, _| session.prepare(sql)).map(drop)

@@ -182,6 +182,12 @@ impl ResponseReader {
                 Ok(Found::Event(Event::Ok(ok)))
             }
             (Some(0xfb), _) => self.read_file_wanted(),
+            // How servers answer a change of options.
+            (Some(0xfe), _) if payload.len() < 9 => {
+                let ok = parse_end(payload, false)?;
+                self.after_result(ok.status);
+                Ok(Found::Event(Event::Ok(ok)))
+            }
             _ => self.read_column_count(payload),
         }
     }

@@ -20,6 +20,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// How the server knows the statement that was prepared.
+    pub fn statement(&self) -> Option<u32> {
+        self.prepared.map(|handle| handle.statement)
+    }
+
     fn note(&mut self, ok: &Completion) {
         self.affected_rows += ok.affected_rows;
         if ok.last_insert_id != 0 {

@@ -77,6 +77,23 @@ impl Session {
         Ok(first.flatten().map(|text| String::from_utf8_lossy(&text).into_owned()))
     }
 
+    /// Sends a command as a client sent it, its number first; `each` gets the rows of its first result.
+    pub fn command(&mut self, bytes: &[u8], each: Option<EachRow<'_>>) -> Result<Outcome, SessionError> {
+        use evenkeel_wire::relay::{CommandKind, Expect as Due};
+        let kind = CommandKind::of(bytes.first().copied().unwrap_or_default());
+        let sequence = command::recorded(&mut self.out, bytes);
+        let expect = match kind.expect() {
+            Due::Nothing => {
+                send(&mut self.channel, &mut self.out)?;
+                return Ok(Outcome::default());
+            }
+            Due::Prepared => Expect::Prepared,
+            _ if matches!(kind, CommandKind::Execute | CommandKind::BulkExecute) => Expect::Binary,
+            _ => Expect::Text,
+        };
+        self.ask(expect, sequence, Taking::new(each))
+    }
+
     pub fn ping(&mut self) -> Result<(), SessionError> {
         let sequence = command::ping(&mut self.out);
         self.ask(Expect::Text, sequence, Taking::new(None)).map(drop)

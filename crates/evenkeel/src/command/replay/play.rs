@@ -1,0 +1,279 @@
+//! Sends a recording to one server or two, and says how that went.
+
+use super::Args;
+use super::lines::Lines;
+use crate::command::{Session, look, mode};
+use crate::failure::{FINDING, WithHint};
+use crate::progress::{ProgressEvent, View};
+use crate::server::place;
+use crate::{format, out, signals};
+use anyhow::{Result, anyhow};
+use evenkeel_core::Nanos;
+use evenkeel_core::histogram::Histogram;
+use evenkeel_lab::replay::play::{Counts, Options, Replay, Who};
+use evenkeel_lab::replay::{Played, Recording, SIDES};
+use evenkeel_os::clock::{self, Clock};
+use evenkeel_site::server::{Control, Target};
+use evenkeel_study::replay::{Comparison, Mode, Report};
+use serde::Serialize;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+const DAY: Nanos = Nanos::from_secs(86_400);
+const SHOW_EVERY: Nanos = Nanos::from_secs(5);
+
+/// What became of the commands, and of our own punctuality.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    commands: u64,
+    sent: u64,
+    writes_not_sent: u64,
+    unknown: u64,
+    unreadable: u64,
+    lost_connections: u64,
+    out_of_order: u64,
+    took_s: f64,
+    /// Sent later than they could be: our own error.
+    lag_p50_ms: Option<f64>,
+    lag_p99_ms: Option<f64>,
+    /// Could be sent later than they were due: the server's.
+    behind_p99_ms: Option<f64>,
+    finished: bool,
+    comparison: Report,
+}
+
+#[derive(Default)]
+struct Times {
+    lag: Histogram,
+    behind: Histogram,
+}
+
+/// Plays a recording, and prints what came of it.
+pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<ExitCode> {
+    let targets =
+        args.targets.iter().map(|text| place::target(session, text, "")).collect::<Result<Vec<_>>>()?;
+    let options = options(args, recording)?;
+    check(session, args, recording, &targets)?;
+    let lines = args.csv.as_deref().map(|path| Lines::create(path, targets.len())).transpose()?;
+    let (counts, times) = (Counts::default(), Mutex::new(Times::default()));
+    let comparison =
+        Mutex::new(Comparison::new(compared(&targets), names(args, &targets), args.tolerance / 100.0));
+    let take = |played: &Played, sql: &[u8]| {
+        held(&times).note(played);
+        held(&comparison).take(played, &String::from_utf8_lossy(sql));
+        if let Some(lines) = &lines {
+            lines.add(played);
+        }
+    };
+    let replay =
+        Replay { recording, targets: &targets, options, counts: &counts, stop: &session.stop, take: &take };
+    let commands = recording.commands() as u64 * u64::from(clients(options.who));
+    let took = shown(session, args, (commands, &counts), &replay)?;
+    if let Some(lines) = lines {
+        lines.end()?;
+    }
+    let report = held(&comparison).report(&mut |server, sql| plan(targets.get(server)?, sql));
+    let outcome = outcome(commands, &counts, &held(&times), (took, report));
+    if let Some(path) = &args.page {
+        out::file(path, &crate::report::replay::html(&outcome.comparison))?;
+    }
+    let table = || crate::table::replay::replay(&outcome.comparison, look(), args.wide);
+    out::answer(args.json, &outcome, || out::painted(&(table() + "\n" + &text(&outcome))))?;
+    Ok(match (session.stop.is_set(), outcome.sent > 0 && !outcome.comparison.is_finding) {
+        (true, _) => signals::exit_code(),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(FINDING),
+    })
+}
+
+fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn compared(targets: &[Target]) -> Mode {
+    if targets.len() == SIDES { Mode::Servers } else { Mode::Recorded }
+}
+
+/// What the sides are called.
+fn names(args: &Args, targets: &[Target]) -> [String; SIDES] {
+    let name = |(text, target): (&String, &Target)| match text.starts_with("sandbox:") {
+        true => text.clone(),
+        false => target.to_string(),
+    };
+    let mut names = args.targets.iter().zip(targets).map(name);
+    match (names.next(), names.next()) {
+        (Some(first), Some(second)) => [first, second],
+        (first, _) => ["the recording".to_owned(), first.unwrap_or_default()],
+    }
+}
+
+/// How a server would make a statement; `None` where it does not say.
+fn plan(target: &Target, sql: &str) -> Option<String> {
+    let mut control = Control::connect_within(target, Duration::from_secs(5)).ok()?;
+    let rows = control.query(&format!("EXPLAIN {sql}")).ok()?;
+    let line = |row: &Vec<Option<String>>| {
+        let values = rows
+            .columns
+            .iter()
+            .zip(row)
+            .filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        values.collect::<Vec<_>>().join(", ")
+    };
+    Some(rows.rows.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn options(args: &Args, recording: &Recording) -> Result<Options> {
+    let who = args.clients.map_or(Who::Sessions, Who::Clients);
+    if args.order && who != Who::Sessions {
+        return Err(anyhow!("--order keeps the order of the recorded sessions"))
+            .hint("leave out --order or --clients");
+    }
+    let age = Nanos::from(clock::unix_time()) - Nanos(recording.began());
+    let days = if args.shift_dates { (age.0 / DAY.0) as i32 } else { 0 };
+    Ok(Options {
+        who,
+        pace: args.pace.0,
+        writes: args.allow_writes,
+        ordered: args.order,
+        spread: args.spread,
+        days,
+    })
+}
+
+/// Refuses to write to the server that was recorded, and where nobody said that it may be written.
+fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Target]) -> Result<()> {
+    if !args.allow_writes {
+        return Ok(());
+    }
+    for (text, target) in args.targets.iter().zip(targets) {
+        let own = Control::connect_until(target, &session.stop)?
+            .query("SELECT @@hostname AS hostname, @@port AS port")?;
+        let host = own.named("hostname").unwrap_or_default();
+        let is_source = |header: &serde_json::Value| {
+            let server = &header["server"];
+            server["hostname"] == host
+                && server["port"].as_u64() == own.named("port").and_then(|port| port.parse().ok())
+        };
+        if recording.headers.iter().any(is_source) {
+            return Err(anyhow!(
+                "{target} is the server that was recorded, and the replay would write to it"
+            ))
+            .hint("send it to a copy of the server, or leave out --allow-writes");
+        }
+        if !text.starts_with("sandbox:") && !args.staging.iter().any(|name| name == host) {
+            return Err(anyhow!("the replay would write to {target}, whose host is {host}"))
+                .hint(format!("give --staging {host} if its data may change"));
+        }
+    }
+    Ok(())
+}
+
+fn clients(who: Who) -> u32 {
+    match who {
+        Who::Sessions => 1,
+        Who::Clients(count) => count,
+    }
+}
+
+/// Does it, and shows how far it is; how long it took.
+fn shown(
+    session: &Session,
+    args: &Args,
+    (commands, counts): (u64, &Counts),
+    replay: &Replay<'_>,
+) -> Result<Nanos> {
+    let (over, clock, lasts) = (AtomicBool::new(false), Clock::start(), replay.lasts());
+    let done = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut view = View::new(mode(session, args.json));
+            let mut next = SHOW_EVERY;
+            while !over.load(Ordering::Relaxed) {
+                if clock.now() >= next {
+                    next += SHOW_EVERY;
+                    let text = progress(counts.done(), commands, clock.now(), lasts);
+                    view.show(&ProgressEvent::Step { text });
+                }
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let done = replay.run();
+        over.store(true, Ordering::Relaxed);
+        done
+    });
+    done?;
+    Ok(clock.now())
+}
+
+/// The time left is that of the recording, or goes by what was sent.
+fn progress(done: u64, of: u64, took: Nanos, lasts: Option<Nanos>) -> String {
+    let share = done as f64 / of.max(1) as f64;
+    let by_count = (share > 0.0).then(|| took.as_secs_f64() * (1.0 - share) / share);
+    let left = lasts.map_or(by_count, |lasts| Some((lasts - took).as_secs_f64()));
+    let left = left.map_or(String::new(), |left| format!(", {} left", format::seconds(left)));
+    format!("{} of {} commands{left}", format::count(done), format::count(of))
+}
+
+impl Times {
+    fn note(&mut self, played: &Played) {
+        let first = played.answers.iter().flatten().map(|answered| answered.lag).max();
+        self.lag.record(first.unwrap_or_default());
+        self.behind.record(played.behind);
+    }
+}
+
+fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (Nanos, Report)) -> Outcome {
+    let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+    let ms = |histogram: &Histogram, q| histogram.quantile(q).map(Nanos::as_millis_f64);
+    Outcome {
+        commands,
+        sent: get(&counts.played),
+        writes_not_sent: get(&counts.writes),
+        unknown: get(&counts.unknown),
+        unreadable: get(&counts.unreadable),
+        lost_connections: get(&counts.lost),
+        out_of_order: get(&counts.out_of_order),
+        took_s: took.as_secs_f64(),
+        lag_p50_ms: ms(&times.lag, 0.5),
+        lag_p99_ms: ms(&times.lag, 0.99),
+        behind_p99_ms: ms(&times.behind, 0.99),
+        finished: counts.done() == commands,
+        comparison,
+    }
+}
+
+fn text(outcome: &Outcome) -> String {
+    let mut text = format!(
+        "{} of {} commands sent in {}\n",
+        format::count(outcome.sent),
+        format::count(outcome.commands),
+        format::seconds(outcome.took_s)
+    );
+    let why = [
+        (outcome.writes_not_sent, "not sent: they change something (--allow-writes sends them)"),
+        (
+            outcome.unknown,
+            "not sent: they need what only their client had, or had prepared before the recording",
+        ),
+        (outcome.unreadable, "not sent: the recording cannot be read there"),
+        (outcome.lost_connections, "connections lost"),
+        (outcome.out_of_order, "sent before another one had ended that had ended before it"),
+    ];
+    for (count, what) in why.iter().filter(|(count, _)| *count > 0) {
+        text += &format!("  {} {what}\n", format::count(*count));
+    }
+    if let (Some(median), Some(late), Some(behind)) =
+        (outcome.lag_p50_ms, outcome.lag_p99_ms, outcome.behind_p99_ms)
+    {
+        let time = |ms: f64| format::time(ms);
+        text += &format!(
+            "  lag, our own error: half within {}, 99 % within {}; behind the recording, by the server: 99 % within {}\n",
+            time(median),
+            time(late),
+            time(behind)
+        );
+    }
+    text
+}

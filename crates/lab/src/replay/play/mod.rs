@@ -1,0 +1,198 @@
+//! Sends a recording again: each session's commands in their order, when they are due.
+//!
+//! A thread has one session at a time and connections of its own, as the client had that was recorded. It connects before the
+//! session's first command is due, so that the load begins when it began.
+
+mod client;
+mod lane;
+mod order;
+
+use super::Played;
+use super::recording::Recording;
+use evenkeel_core::Nanos;
+use evenkeel_os::Stop;
+use evenkeel_os::clock::Clock;
+use evenkeel_site::server::{Control, Target, TargetError};
+use lane::{Course, Lane, Step};
+use order::Order;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Most sessions at a time; a recording with more of them is behind, which it says.
+pub const SESSIONS_MAX: usize = 512;
+/// Rows of a large result; the smallest of the published study had 64,415.
+const LARGE: u64 = 10_000;
+/// Threads beyond those that were busy at once: the next session connects while the one before it ends.
+const SPARE: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// So many times as fast as it was recorded.
+    Times(f64),
+    /// Each command as soon as the one before it is answered.
+    Flat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Who {
+    /// The sessions of the recording.
+    Sessions,
+    /// So many clients, of whom each sends the whole recording on one session.
+    Clients(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    pub who: Who,
+    pub pace: Pace,
+    /// Also what changes something.
+    pub writes: bool,
+    /// What had ended before a command was sent ends before it is sent again.
+    pub ordered: bool,
+    /// Commands of large results are sent apart from each other, by clients that send all.
+    pub spread: bool,
+    /// Dates in the text of statements move by so many days.
+    pub days: i32,
+}
+
+/// Commands by what became of them.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub played: AtomicU64,
+    /// They change something, and only reads are sent.
+    pub writes: AtomicU64,
+    /// They run what was prepared before the recording began, or need what only the client has.
+    pub unknown: AtomicU64,
+    /// The recording could not be read there.
+    pub unreadable: AtomicU64,
+    /// Connections that were lost.
+    pub lost: AtomicU64,
+    /// Commands that were sent though another had not ended, after a wait of [`order::PATIENCE`].
+    pub out_of_order: AtomicU64,
+}
+
+impl Counts {
+    fn count(of: &AtomicU64) {
+        of.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Commands that are done with.
+    pub fn done(&self) -> u64 {
+        let done = [&self.played, &self.writes, &self.unknown, &self.unreadable];
+        done.into_iter().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+}
+
+/// Gets each command that was sent, with its text, from any thread.
+pub type Taker<'a> = &'a (dyn Fn(&Played, &[u8]) + Sync);
+
+/// What all threads of a replay share.
+pub struct Replay<'a> {
+    pub recording: &'a Recording,
+    /// One server, or two that are asked in turn.
+    pub targets: &'a [Target],
+    pub options: Options,
+    pub counts: &'a Counts,
+    pub stop: &'a Stop,
+    pub take: Taker<'a>,
+}
+
+impl Replay<'_> {
+    /// Sends all of it; what was sent until somebody stops it was taken. Fails where a first connection to a server does.
+    pub fn run(&self) -> Result<(), TargetError> {
+        for target in self.targets {
+            Control::connect_until(target, self.stop)?;
+        }
+        let all = self.all();
+        let lanes = self.lanes(&all);
+        let times = if let Pace::Times(times) = self.options.pace { Some(times) } else { None };
+        let order = self.options.ordered.then(|| Order::new(self.recording.commands()));
+        let course = Course { clock: Clock::start(), began: self.recording.began(), times, order };
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..threads(&lanes, self.options) {
+                scope.spawn(|| {
+                    while let Some(lane) = lanes.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        lane.play(self, &course);
+                    }
+                });
+            }
+        });
+        Ok(())
+    }
+
+    /// How long it lasts at this pace; `None` where it goes as fast as answers come.
+    pub fn lasts(&self) -> Option<Nanos> {
+        let Pace::Times(times) = self.options.pace else { return None };
+        let starts = || {
+            self.recording.sessions().iter().flat_map(|session| &session.commands).map(|place| place.start)
+        };
+        let span = Nanos(starts().max()?) - Nanos(starts().min()?);
+        Some(Nanos::from_secs_f64(span.as_secs_f64() / times))
+    }
+
+    /// What each thread takes in turn, in the order of their first commands.
+    fn lanes<'r>(&'r self, all: &'r [Step]) -> Vec<Lane<'r>> {
+        match self.options.who {
+            Who::Clients(count) => (0..count).map(|client| Lane::All(client, all)).collect(),
+            Who::Sessions => {
+                let sessions = (0..).zip(self.recording.sessions());
+                let lanes = sessions.filter(|(_, session)| !session.commands.is_empty());
+                let mut lanes: Vec<Lane<'_>> =
+                    lanes.map(|(index, session)| Lane::Session(index, &session.commands)).collect();
+                lanes.sort_by_key(|lane| lane.span().0);
+                lanes
+            }
+        }
+    }
+
+    /// All commands in the order of their starts, for clients of whom each sends them all.
+    fn all(&self) -> Vec<Step> {
+        if self.options.who == Who::Sessions {
+            return Vec::new();
+        }
+        let sessions = (0..).zip(self.recording.sessions());
+        let steps =
+            sessions.flat_map(|(index, session)| session.commands.iter().map(move |place| (index, *place)));
+        let mut all: Vec<Step> = steps.collect();
+        all.sort_by_key(|(_, place)| place.number);
+        if self.options.spread { self.spread(all) } else { all }
+    }
+
+    /// The same commands with those of large results as far from each other as can be. Where rows are not known, none is large.
+    fn spread(&self, all: Vec<Step>) -> Vec<Step> {
+        let mut bytes = Vec::new();
+        let mut is_large = |(_, place): &Step| {
+            let asked = self.recording.read(place, &mut bytes);
+            asked.is_ok_and(|asked| asked.answer.rows.is_some_and(|rows| rows >= LARGE))
+        };
+        let count = all.len();
+        let (large, small): (Vec<Step>, Vec<Step>) = all.into_iter().partition(|step| is_large(step));
+        let (each, mut large, mut small) = (large.len(), large.into_iter(), small.into_iter());
+        let mut taken = 0;
+        let next = |at: usize| {
+            let is_due = (2 * taken + 1) * count < 2 * (at + 1) * each;
+            taken += usize::from(is_due);
+            if is_due { large.next().or_else(|| small.next()) } else { small.next().or_else(|| large.next()) }
+        };
+        (0..count).filter_map(next).collect()
+    }
+}
+
+/// Most lanes that overlap, at most [`SESSIONS_MAX`].
+fn threads(lanes: &[Lane<'_>], options: Options) -> usize {
+    if options.who != Who::Sessions || options.pace == Pace::Flat {
+        return lanes.len().min(SESSIONS_MAX);
+    }
+    let (mut ends, mut most) = (BinaryHeap::new(), 0);
+    for lane in lanes {
+        let (first, last) = lane.span();
+        while ends.peek().is_some_and(|Reverse(end)| *end < first) {
+            ends.pop();
+        }
+        ends.push(Reverse(last));
+        most = most.max(ends.len());
+    }
+    (most + SPARE).min(lanes.len()).min(SESSIONS_MAX)
+}
