@@ -1,10 +1,11 @@
 //! `evenkeel replay`.
+mod check;
 mod lines;
 mod play;
+mod source;
 
 use super::Session;
 use anyhow::Result;
-use evenkeel_lab::replay::Recording;
 use evenkeel_lab::replay::play::Pace;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,12 +13,15 @@ use std::process::ExitCode;
 /// Flags of `evenkeel replay`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// General log, slow log, capture of `evenkeel guard --capture` (file or folder), or SQL
+    /// General log, slow log, capture of `evenkeel guard --capture` (file or folder), or SQL; - is standard input
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// The server to send it to; a second one is asked the same, and compared with the first
-    #[arg(value_name = "URL", num_args = 0..=2)]
+    #[arg(value_name = "URL", num_args = 1..=2, required_unless_present = "check")]
     pub targets: Vec<String>,
+    /// Send nothing: say what the log has, and what it lacks
+    #[arg(long, conflicts_with = "targets")]
+    pub check: bool,
     /// Send the whole log by so many clients, each on one session; as recorded if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub clients: Option<u32>,
@@ -76,5 +80,8 @@ fn tolerance(text: &str) -> Result<f64, String> {
 }
 
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    play::run(session, args, &Recording::open(std::slice::from_ref(&args.log))?)
+    if args.check {
+        return check::run(session, args);
+    }
+    play::run(session, args, &source::opened(session, &args.log)?.0)
 }
