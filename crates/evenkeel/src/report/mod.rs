@@ -11,7 +11,6 @@ mod legend;
 mod page;
 mod plots;
 pub mod published;
-#[cfg_attr(not(test), expect(dead_code, reason = "`evenkeel replay` will call it"))]
 pub mod replay;
 mod sections;
 

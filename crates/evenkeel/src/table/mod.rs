@@ -5,7 +5,6 @@
 
 mod grid;
 mod profile;
-#[cfg_attr(not(test), expect(dead_code, reason = "`evenkeel replay` will call it"))]
 pub mod replay;
 mod runs;
 

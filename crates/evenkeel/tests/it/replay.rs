@@ -1,6 +1,6 @@
 //! A recorded load is sent again, as a user does.
 
-use crate::cli::refused;
+use crate::cli::{ends, refused};
 use crate::guard::server::Server;
 use crate::sandbox::done;
 use evenkeel_wire::capture::{Answer, Asked, MAGIC, Opened, Record};
@@ -99,4 +99,29 @@ fn without_leave_nothing_is_written() {
     let words = ["replay", log.to_str().expect("a path"), &url, "--allow-writes"];
     let said = refused(server.home.path(), &words);
     assert!(said.contains("--staging"), "{said}");
+}
+
+#[test]
+fn of_two_servers_what_one_answers_otherwise_is_named_and_ends_with_1() {
+    let servers = [Server::up(&[]), Server::up(&[])];
+    for server in &servers {
+        server
+            .sql("CREATE TABLE shop.t (a INT PRIMARY KEY, b INT); INSERT INTO shop.t VALUES (1, 1), (2, 2)");
+    }
+    servers[1].sql("UPDATE shop.t SET b = 3 WHERE a = 2");
+    let says = |script: Script, n: u64| {
+        let script = script.says(1, (n, n + 1), "SELECT b FROM t WHERE a = 1 AND 1 = 1").says(
+            1,
+            (n, n + 1),
+            "SELECT SUM(b) FROM t",
+        );
+        script.says(1, (n, n + 1), "SELECT SLEEP(0), UUID(), b FROM t WHERE a = 1")
+    };
+    let script = (0..20).map(|n| 10 * n).fold(Script::new().opens(1), says);
+    let log = servers[0].file("load.capture");
+    fs::write(&log, &script.0).expect("a file");
+    let urls = servers.each_ref().map(Server::url);
+    let words = ["--quiet", "replay", log.to_str().expect("a path"), &urls[0], &urls[1], "--pace", "flat"];
+    let said = ends(servers[0].home.path(), &words, 1);
+    assert!(said.contains("SUM(b)") && !said.contains("AND 1"), "{said}");
 }

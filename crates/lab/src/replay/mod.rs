@@ -2,15 +2,18 @@
 //!
 //! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
 
+pub mod check;
 mod hash;
+pub mod import;
+pub mod log;
 pub mod play;
-mod reads;
-mod recording;
+pub mod reads;
+pub mod recording;
 mod records;
+mod sink;
 
 pub use hash::RowHash;
-pub use reads::reads_only;
-pub use recording::{Place, Recording, RecordingError, SessionIndex};
+pub use recording::Recording;
 
 use evenkeel_core::Nanos;
 

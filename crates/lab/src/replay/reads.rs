@@ -1,9 +1,160 @@
-//! Which statements change nothing.
+//! Which statements a replay may send where nothing may be written.
 
-/// Whether it only reads.
+use crate::workload::sql::{acts, harm, split};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// What a statement is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Read,
+    /// Changes rows, locks them, or may.
+    Write,
+    /// Changes tables, accounts and the like.
+    Ddl,
+    /// Of the session and its transactions: SET, USE, BEGIN, COMMIT.
+    Session,
+    Other,
+}
+
+/// Verbs of reads that `harm` does not know as such.
+const MORE_READS: [&str; 3] = ["USE", "DESCRIBE", "DESC"];
+
+/// Verbs of what may write, which need no further look: such statements are often long.
+const WRITES: [&str; 5] = ["INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD"];
+
+/// As much of a statement is read to find its verb.
+const HEAD_BYTES: usize = 4_096;
+
+/// Whether it leaves rows, locks and the server as they are: reads, and what only its own session sees. What a function of the user's
+/// does is not in the text; `only_reads` takes their names.
 pub fn reads_only(sql: &[u8]) -> bool {
-    let word = sql.trim_ascii_start().split(|byte| !byte.is_ascii_alphabetic()).next().unwrap_or_default();
-    [&b"SELECT"[..], b"SHOW", b"USE", b"BEGIN", b"COMMIT", b"ROLLBACK"]
-        .iter()
-        .any(|known| word.eq_ignore_ascii_case(known))
+    only_reads(sql, &BTreeSet::new())
+}
+
+/// The same where the server's stored functions are known, in capitals: what calls one of them may write.
+pub fn only_reads(sql: &[u8], stored: &BTreeSet<String>) -> bool {
+    if WRITES.contains(&head_verb(sql).as_str()) {
+        return false;
+    }
+    let text = String::from_utf8_lossy(sql);
+    let parts = split(&text);
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !verb(part).is_empty()).collect();
+    // In another character set a backslash may be half a letter, and what looks like a string may be a second statement.
+    let is_sure = matches!(text, Cow::Borrowed(_)) || !text.trim_end_matches([';', ' ', '\n']).contains(';');
+    is_sure && !parts.is_empty() && parts.iter().all(|part| one_reads(part, stored))
+}
+
+fn one_reads(sql: &str, stored: &BTreeSet<String>) -> bool {
+    let verb = verb(sql);
+    if MORE_READS.contains(&verb.as_str()) {
+        return true;
+    }
+    // A block of statements, of which the text behind it is the first.
+    let is_block = verb == "BEGIN" && !matches!(rest(sql).as_str(), "" | "WORK");
+    !is_block && harm(sql, stored).is_none() && acts(sql).0.is_none()
+}
+
+/// The text as one statement, by its verb.
+pub fn kind(sql: &[u8]) -> Kind {
+    match head_verb(sql).as_str() {
+        "SELECT" | "WITH" | "SHOW" | "EXPLAIN" | "DESCRIBE" | "DESC" | "VALUES" | "TABLE" => {
+            if reads_only(sql) { Kind::Read } else { Kind::Write }
+        }
+        verb if WRITES.contains(&verb) => Kind::Write,
+        "CREATE" | "ALTER" | "DROP" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "OPTIMIZE" => Kind::Ddl,
+        "SET" | "USE" | "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Kind::Session,
+        _ => Kind::Other,
+    }
+}
+
+fn head_verb(sql: &[u8]) -> String {
+    verb(&String::from_utf8_lossy(sql.get(..HEAD_BYTES).unwrap_or(sql)))
+}
+
+/// The first word in capitals, behind comments and brackets.
+fn verb(sql: &str) -> String {
+    words(sql).next().unwrap_or_default()
+}
+
+/// What follows the first word.
+fn rest(sql: &str) -> String {
+    words(sql).skip(1).collect::<Vec<_>>().join(" ")
+}
+
+fn words(sql: &str) -> impl Iterator<Item = String> {
+    crate::workload::sql::words(sql).into_iter().filter(|word| word.starts_with(char::is_alphabetic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_replay_keeps_reads_and_what_only_the_session_sees() {
+        for (text, expected) in [
+            ("SELECT a FROM t WHERE b = 'UPDATE t'", true),
+            ("(SELECT 1) UNION (SELECT 2);", true),
+            ("WITH x AS (SELECT 1) SELECT * FROM x", true),
+            ("/* c */ SHOW TABLES", true),
+            ("EXPLAIN SELECT 1", true),
+            ("DESC t", true),
+            ("USE shop", true),
+            ("SET @a = 1, SESSION sort_buffer_size = 1000", true),
+            ("SET NAMES utf8mb4", true),
+            ("BEGIN", true),
+            ("begin work", true),
+            ("START TRANSACTION READ ONLY", true),
+            ("COMMIT", true),
+            ("SELECT 1; SELECT 2", true),
+            ("SELECT a INTO @x FROM t", true),
+            ("SELECT '\u{e4}; x' FROM t", true),
+            ("", false),
+            (" ; ", false),
+            ("-- only a comment", false),
+            ("SELECT a FROM t FOR UPDATE", false),
+            ("SELECT a FROM t LOCK IN SHARE MODE", false),
+            ("SELECT 1 INTO OUTFILE '/tmp/x'", false),
+            ("SELECT GET_LOCK('a', 1)", false),
+            ("SELECT SLEEP(5)", false),
+            ("DO RELEASE_LOCK('a')", false),
+            ("SELECT NEXTVAL(s)", false),
+            ("WITH x AS (SELECT 1) DELETE FROM t", false),
+            ("EXPLAIN ANALYZE UPDATE t SET a = 1", false),
+            ("ANALYZE UPDATE t SET a = 1", false),
+            ("SELECT 1; DROP TABLE t", false),
+            ("BEGIN NOT ATOMIC TRUNCATE t; END", false),
+            ("/*! INSERT INTO t */ SELECT 1", false),
+            ("SET GLOBAL a = 1", false),
+            ("SET PASSWORD = 'x'", false),
+            ("CALL p()", false),
+            ("INSERT INTO t VALUES (1)", false),
+            ("FLUSH TABLES", false),
+            ("KILL 5", false),
+            ("XA START 'x'", false),
+        ] {
+            assert_eq!(reads_only(text.as_bytes()), expected, "{text}");
+        }
+        // Half a letter before a backslash: where the string ends depends on the character set.
+        assert!(!reads_only(b"SELECT '\xbf\\'; DELETE FROM t; -- '"));
+        assert!(reads_only(b"SELECT '\xff\xfe'"));
+        let stored = BTreeSet::from(["PRICE".to_owned()]);
+        assert!(reads_only(b"SELECT price(1)") && !only_reads(b"SELECT price(1)", &stored));
+    }
+
+    #[test]
+    fn statements_have_the_kind_of_their_verb() {
+        for (text, expected) in [
+            ("select 1", Kind::Read),
+            ("select 1 for update", Kind::Write),
+            ("replace into t values (1)", Kind::Write),
+            ("-- c\ncreate table t (a int)", Kind::Ddl),
+            ("set a = 1", Kind::Session),
+            ("call p()", Kind::Other),
+            ("", Kind::Other),
+        ] {
+            assert_eq!(kind(text.as_bytes()), expected, "{text}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use evenkeel_core::Nanos;
 use evenkeel_wire::capture::{Asked, LeftOut, Opened, Record};
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -94,15 +94,28 @@ impl Recording {
     pub fn open(paths: &[PathBuf]) -> Result<Self, RecordingError> {
         let mut indexing = Indexing::default();
         for path in files(paths)? {
-            indexing.file(&path)?;
+            let file =
+                File::open(&path).map_err(|source| RecordingError::Read { path: path.clone(), source })?;
+            indexing.file(&path, file)?;
         }
-        let mut recording = indexing.recording;
-        rank(&mut recording.sessions);
-        Ok(recording)
+        Ok(indexing.finish())
+    }
+
+    /// Reads one capture, which has this name in errors.
+    pub fn of(path: &Path, file: File) -> Result<Self, RecordingError> {
+        let mut indexing = Indexing::default();
+        indexing.file(path, file)?;
+        Ok(indexing.finish())
     }
 
     pub fn sessions(&self) -> &[SessionIndex] {
         &self.sessions
+    }
+
+    /// When the first command was sent, nanoseconds since 1970; 0 without any.
+    pub fn began(&self) -> u64 {
+        let first = self.sessions.iter().filter_map(|session| session.commands.first());
+        first.map(|place| place.start).min().unwrap_or_default()
     }
 
     /// All commands, of all sessions.
@@ -178,9 +191,15 @@ struct Indexing {
 }
 
 impl Indexing {
-    fn file(&mut self, path: &Path) -> Result<(), RecordingError> {
+    fn finish(self) -> Recording {
+        let mut recording = self.recording;
+        rank(&mut recording.sessions);
+        recording
+    }
+
+    fn file(&mut self, path: &Path, mut file: File) -> Result<(), RecordingError> {
         let failed = |source| RecordingError::Read { path: path.to_owned(), source };
-        let file = File::open(path).map_err(failed)?;
+        file.rewind().map_err(failed)?;
         let number = self.recording.files.len() as u64;
         let input = file.try_clone().map_err(failed)?;
         let no_capture = || RecordingError::NoCapture(path.to_owned());

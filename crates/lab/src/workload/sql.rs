@@ -1,11 +1,13 @@
 //! Reads as much of a statement as is needed: its placeholders, its tables, its verb.
 
 mod acts;
+mod dates;
 mod normal;
 mod shape;
 mod token;
 
-pub use acts::{Act, acts, control, harm, may_write, needed, stored_function};
+pub use acts::{Act, acts, control, harm, may_write, needed, stored_function, words};
+pub use dates::shifted;
 pub use normal::{Normal, normal};
 pub use shape::{Column, Condition, Relation, Role, Shape, Source, last_part, shape};
 

@@ -1,10 +1,11 @@
 //! `evenkeel replay`.
+mod check;
 mod lines;
 mod play;
+mod source;
 
 use super::Session;
 use anyhow::Result;
-use evenkeel_lab::replay::Recording;
 use evenkeel_lab::replay::play::Pace;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,12 +13,15 @@ use std::process::ExitCode;
 /// Flags of `evenkeel replay`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// General log, slow log, capture of `evenkeel guard --capture` (file or folder), or SQL
+    /// General log, slow log, capture of `evenkeel guard --capture` (file or folder), or SQL; - is standard input
     #[arg(value_name = "LOG")]
     pub log: PathBuf,
     /// The server to send it to; a second one is asked the same, and compared with the first
-    #[arg(value_name = "URL", num_args = 0..=2)]
+    #[arg(value_name = "URL", num_args = 1..=2, required_unless_present = "check")]
     pub targets: Vec<String>,
+    /// Send nothing: say what the log has, and what it lacks
+    #[arg(long, conflicts_with = "targets")]
+    pub check: bool,
     /// Send the whole log by so many clients, each on one session; as recorded if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub clients: Option<u32>,
@@ -27,15 +31,31 @@ pub struct Args {
     /// Also send what changes something
     #[arg(long)]
     pub allow_writes: bool,
+    /// With --clients: send statements whose recorded results have 10,000 rows or more as far apart as can be
+    #[arg(long, requires = "clients")]
+    pub spread: bool,
+    /// Move dates in the text of statements by the days since the recording began, so that "yesterday" is yesterday again;
+    /// parameters of prepared statements stay as they are
+    #[arg(long)]
+    pub shift_dates: bool,
     /// What had ended before a command was sent ends before it is sent again
     #[arg(long)]
     pub order: bool,
+    /// A statement is slower where it takes more than this above the other time, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = tolerance)]
+    pub tolerance: f64,
     /// Host (@@hostname) of a server of yours that may be written to; may be repeated; sandboxes need none
     #[arg(long, value_name = "NAME")]
     pub staging: Vec<String>,
     /// File to make: one line for each command sent
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// File to make: a page with response times, what differs, and the plans of the ten worst
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+    /// Show every kind of statement
+    #[arg(long)]
+    pub wide: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -54,6 +74,14 @@ fn pace(text: &str) -> Result<PaceArg, String> {
     times.map(|times| PaceArg(Pace::Times(times))).ok_or_else(|| "write 1x, 0.5x, 10x or flat".to_owned())
 }
 
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse().ok().filter(|number| (0.0..=1000.0).contains(number));
+    number.ok_or_else(|| "a number from 0 to 1000 is wanted".to_owned())
+}
+
 pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
-    play::run(session, args, &Recording::open(std::slice::from_ref(&args.log))?)
+    if args.check {
+        return check::run(session, args);
+    }
+    play::run(session, args, &source::opened(session, &args.log)?.0)
 }

@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::lines::Lines;
-use crate::command::{Session, mode};
+use crate::command::{Session, look, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::server::place;
@@ -11,20 +11,22 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use evenkeel_lab::replay::play::{Counts, Options, Replay, Who};
-use evenkeel_lab::replay::{Played, Recording};
-use evenkeel_os::clock::Clock;
+use evenkeel_lab::replay::{Played, Recording, SIDES};
+use evenkeel_os::clock::{self, Clock};
 use evenkeel_site::server::{Control, Target};
+use evenkeel_study::replay::{Comparison, Mode, Report};
 use serde::Serialize;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+const DAY: Nanos = Nanos::from_secs(86_400);
 const SHOW_EVERY: Nanos = Nanos::from_secs(5);
 
 /// What became of the commands, and of our own punctuality.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 struct Outcome {
     commands: u64,
     sent: u64,
@@ -40,6 +42,7 @@ struct Outcome {
     /// Could be sent later than they were due: the server's.
     behind_p99_ms: Option<f64>,
     finished: bool,
+    comparison: Report,
 }
 
 #[derive(Default)]
@@ -52,16 +55,18 @@ struct Times {
 pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<ExitCode> {
     let targets =
         args.targets.iter().map(|text| place::target(session, text, "")).collect::<Result<Vec<_>>>()?;
-    let options = options(args)?;
-    check(session, args, &targets, options)?;
+    let options = options(args, recording)?;
+    check(session, args, recording, &targets)?;
     let lines = args.csv.as_deref().map(|path| Lines::create(path, targets.len())).transpose()?;
     let (counts, times) = (Counts::default(), Mutex::new(Times::default()));
+    let comparison =
+        Mutex::new(Comparison::new(compared(&targets), names(args, &targets), args.tolerance / 100.0));
     let take = |played: &Played, sql: &[u8]| {
-        times.lock().unwrap_or_else(PoisonError::into_inner).note(played);
+        held(&times).note(played);
+        held(&comparison).take(played, &String::from_utf8_lossy(sql));
         if let Some(lines) = &lines {
             lines.add(played);
         }
-        let _ = sql;
     };
     let replay =
         Replay { recording, targets: &targets, options, counts: &counts, stop: &session.stop, take: &take };
@@ -70,38 +75,95 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
     if let Some(lines) = lines {
         lines.end()?;
     }
-    let times = times.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let outcome = outcome(commands, &counts, &times, took);
-    out::answer(args.json, &outcome, || out::write(&text(&outcome)))?;
-    Ok(match (session.stop.is_set(), outcome.sent) {
+    let report = held(&comparison).report(&mut |server, sql| plan(targets.get(server)?, sql));
+    let outcome = outcome(commands, &counts, &held(&times), (took, report));
+    if let Some(path) = &args.page {
+        out::file(path, &crate::report::replay::html(&outcome.comparison))?;
+    }
+    let table = || crate::table::replay::replay(&outcome.comparison, look(), args.wide);
+    out::answer(args.json, &outcome, || out::painted(&(table() + "\n" + &text(&outcome))))?;
+    Ok(match (session.stop.is_set(), outcome.sent > 0 && !outcome.comparison.is_finding) {
         (true, _) => signals::exit_code(),
-        (false, 0) => ExitCode::from(FINDING),
-        (false, _) => ExitCode::SUCCESS,
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(FINDING),
     })
 }
 
-fn options(args: &Args) -> Result<Options> {
+fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn compared(targets: &[Target]) -> Mode {
+    if targets.len() == SIDES { Mode::Servers } else { Mode::Recorded }
+}
+
+/// What the sides are called.
+fn names(args: &Args, targets: &[Target]) -> [String; SIDES] {
+    let name = |(text, target): (&String, &Target)| match text.starts_with("sandbox:") {
+        true => text.clone(),
+        false => target.to_string(),
+    };
+    let mut names = args.targets.iter().zip(targets).map(name);
+    match (names.next(), names.next()) {
+        (Some(first), Some(second)) => [first, second],
+        (first, _) => ["the recording".to_owned(), first.unwrap_or_default()],
+    }
+}
+
+/// How a server would make a statement; `None` where it does not say.
+fn plan(target: &Target, sql: &str) -> Option<String> {
+    let mut control = Control::connect_within(target, Duration::from_secs(5)).ok()?;
+    let rows = control.query(&format!("EXPLAIN {sql}")).ok()?;
+    let line = |row: &Vec<Option<String>>| {
+        let values = rows
+            .columns
+            .iter()
+            .zip(row)
+            .filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        values.collect::<Vec<_>>().join(", ")
+    };
+    Some(rows.rows.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn options(args: &Args, recording: &Recording) -> Result<Options> {
     let who = args.clients.map_or(Who::Sessions, Who::Clients);
     if args.order && who != Who::Sessions {
         return Err(anyhow!("--order keeps the order of the recorded sessions"))
             .hint("leave out --order or --clients");
     }
-    Ok(Options { who, pace: args.pace.0, writes: args.allow_writes, ordered: args.order })
+    let age = Nanos::from(clock::unix_time()) - Nanos(recording.began());
+    let days = if args.shift_dates { (age.0 / DAY.0) as i32 } else { 0 };
+    Ok(Options {
+        who,
+        pace: args.pace.0,
+        writes: args.allow_writes,
+        ordered: args.order,
+        spread: args.spread,
+        days,
+    })
 }
 
-/// Refuses to write where nobody said that it may be written.
-fn check(session: &Session, args: &Args, targets: &[Target], options: Options) -> Result<()> {
-    if !options.writes {
+/// Refuses to write to the server that was recorded, and where nobody said that it may be written.
+fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Target]) -> Result<()> {
+    if !args.allow_writes {
         return Ok(());
     }
     for (text, target) in args.targets.iter().zip(targets) {
-        if text.starts_with("sandbox:") {
-            continue;
+        let own = Control::connect_until(target, &session.stop)?
+            .query("SELECT @@hostname AS hostname, @@port AS port")?;
+        let host = own.named("hostname").unwrap_or_default();
+        let is_source = |header: &serde_json::Value| {
+            let server = &header["server"];
+            server["hostname"] == host
+                && server["port"].as_u64() == own.named("port").and_then(|port| port.parse().ok())
+        };
+        if recording.headers.iter().any(is_source) {
+            return Err(anyhow!(
+                "{target} is the server that was recorded, and the replay would write to it"
+            ))
+            .hint("send it to a copy of the server, or leave out --allow-writes");
         }
-        let host = Control::connect_until(target, &session.stop)?
-            .query_value("SELECT @@hostname")?
-            .unwrap_or_default();
-        if !args.staging.contains(&host) {
+        if !text.starts_with("sandbox:") && !args.staging.iter().any(|name| name == host) {
             return Err(anyhow!("the replay would write to {target}, whose host is {host}"))
                 .hint(format!("give --staging {host} if its data may change"));
         }
@@ -162,7 +224,7 @@ impl Times {
     }
 }
 
-fn outcome(commands: u64, counts: &Counts, times: &Times, took: Nanos) -> Outcome {
+fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (Nanos, Report)) -> Outcome {
     let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
     let ms = |histogram: &Histogram, q| histogram.quantile(q).map(Nanos::as_millis_f64);
     Outcome {
@@ -178,6 +240,7 @@ fn outcome(commands: u64, counts: &Counts, times: &Times, took: Nanos) -> Outcom
         lag_p99_ms: ms(&times.lag, 0.99),
         behind_p99_ms: ms(&times.behind, 0.99),
         finished: counts.done() == commands,
+        comparison,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::replay::hash::RowHash;
 use crate::replay::reads::reads_only;
 use crate::replay::recording::Place;
 use crate::replay::{Answered, Played, SIDES};
-use crate::workload::sql::normal;
+use crate::workload::sql::{normal, shifted};
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_site::server::{Control, Target, TargetError};
@@ -17,10 +17,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// What clients report where a connection is lost (CR_SERVER_LOST), or cannot be had (CR_CONN_HOST_ERROR).
 const LOST: u16 = 2013;
 const UNREACHABLE: u16 = 2003;
+/// MariaDB's number for the statement that was prepared last.
+const LAST_PREPARED: u32 = u32::MAX;
 /// Several statements in one query are allowed.
 const MANY_STATEMENTS: [u8; 3] = [0x1b, 0, 0];
 const INIT_DB: u8 = 0x02;
 const PREPARE: u8 = 0x16;
+const PING: u8 = 0x0e;
 
 /// A prepared statement as the recording knows it: its session, and its number there.
 type Known = (u32, u32);
@@ -51,6 +54,7 @@ impl Command<'_> {
     }
 }
 
+#[derive(Clone)]
 struct Statement {
     sql: Vec<u8>,
     reads: bool,
@@ -94,8 +98,7 @@ impl<'a> Client<'a> {
             CommandKind::Query
             | CommandKind::Prepare
             | CommandKind::InitDb
-            | CommandKind::ResetConnection
-            | CommandKind::SetOption => return true,
+            | CommandKind::ResetConnection => return true,
             CommandKind::Execute
             | CommandKind::BulkExecute
             | CommandKind::LongData
@@ -159,6 +162,7 @@ impl<'a> Client<'a> {
             CommandKind::Prepare => {
                 if let Some(number) = command.asked.answer.statement {
                     let statement = Statement { sql: text.to_vec(), reads: reads_only(text) };
+                    self.statements.insert((command.session, LAST_PREPARED), statement.clone());
                     self.statements.insert((command.session, number), statement);
                 }
                 (Some(text.to_vec()), true)
@@ -212,6 +216,9 @@ impl Side<'_> {
         if self.control.is_none() {
             let mut control = Control::connect_until(self.target, replay.stop)?;
             control.command(&MANY_STATEMENTS, &mut |_| Ok(()))?;
+            if !replay.options.writes {
+                control.exec("SET SESSION TRANSACTION READ ONLY")?;
+            }
             self.database = self.target.database.clone().unwrap_or_default().into_bytes();
             self.numbers.clear();
             self.control = Some(control);
@@ -229,7 +236,18 @@ impl Side<'_> {
         bytes: &mut Vec<u8>,
     ) -> Result<(), TargetError> {
         bytes.clear();
-        bytes.extend_from_slice(command.asked.command);
+        match command.kind() {
+            CommandKind::Query | CommandKind::Prepare => {
+                bytes.push(command.asked.command[0]);
+                bytes.extend_from_slice(&shifted(command.text(), replay.options.days));
+            }
+            _ => bytes.extend_from_slice(command.asked.command),
+        }
+        if command.kind() == CommandKind::ResetConnection {
+            // A new connection is what it makes, and one with our own settings.
+            self.control = None;
+            bytes[0] = PING;
+        }
         self.connected(replay)?;
         let database = databases.get(&command.session).map(Vec::as_slice).unwrap_or_default();
         if !database.is_empty() && self.database != database && command.kind() != CommandKind::InitDb {
@@ -255,7 +273,8 @@ impl Side<'_> {
             Some(&number) => number,
             // The connection is another one than that in which it was prepared.
             None => {
-                let number = self.send(replay, PREPARE, sql)?.unwrap_or_default();
+                let sql = shifted(sql, replay.options.days);
+                let number = self.send(replay, PREPARE, &sql)?.unwrap_or_default();
                 self.numbers.insert(known, number);
                 number
             }
@@ -281,6 +300,7 @@ impl Side<'_> {
         match (command.kind(), command.asked.answer.statement, statement) {
             (CommandKind::Prepare, Some(recorded), Some(own)) => {
                 self.numbers.insert((command.session, recorded), own);
+                self.numbers.insert((command.session, LAST_PREPARED), own);
             }
             (CommandKind::InitDb, ..) => self.database = command.text().to_vec(),
             (CommandKind::Query, ..) => {

@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Most sessions at a time; a recording with more of them is behind, which it says.
 pub const SESSIONS_MAX: usize = 512;
+/// Rows of a large result; the smallest of the published study had 64,415.
+const LARGE: u64 = 10_000;
 /// Threads beyond those that were busy at once: the next session connects while the one before it ends.
 const SPARE: usize = 4;
 
@@ -48,6 +50,10 @@ pub struct Options {
     pub writes: bool,
     /// What had ended before a command was sent ends before it is sent again.
     pub ordered: bool,
+    /// Commands of large results are sent apart from each other, by clients that send all.
+    pub spread: bool,
+    /// Dates in the text of statements move by so many days.
+    pub days: i32,
 }
 
 /// Commands by what became of them.
@@ -102,8 +108,7 @@ impl Replay<'_> {
         let lanes = self.lanes(&all);
         let times = if let Pace::Times(times) = self.options.pace { Some(times) } else { None };
         let order = self.options.ordered.then(|| Order::new(self.recording.commands()));
-        let began = lanes.iter().map(|lane| lane.span().0).min().unwrap_or_default();
-        let course = Course { clock: Clock::start(), began, times, order };
+        let course = Course { clock: Clock::start(), began: self.recording.began(), times, order };
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..threads(&lanes, self.options) {
@@ -152,7 +157,26 @@ impl Replay<'_> {
             sessions.flat_map(|(index, session)| session.commands.iter().map(move |place| (index, *place)));
         let mut all: Vec<Step> = steps.collect();
         all.sort_by_key(|(_, place)| place.number);
-        all
+        if self.options.spread { self.spread(all) } else { all }
+    }
+
+    /// The same commands with those of large results as far from each other as can be. Where rows are not known, none is large.
+    fn spread(&self, all: Vec<Step>) -> Vec<Step> {
+        let mut bytes = Vec::new();
+        let mut is_large = |(_, place): &Step| {
+            let asked = self.recording.read(place, &mut bytes);
+            asked.is_ok_and(|asked| asked.answer.rows.is_some_and(|rows| rows >= LARGE))
+        };
+        let count = all.len();
+        let (large, small): (Vec<Step>, Vec<Step>) = all.into_iter().partition(|step| is_large(step));
+        let (each, mut large, mut small) = (large.len(), large.into_iter(), small.into_iter());
+        let mut taken = 0;
+        let next = |at: usize| {
+            let is_due = (2 * taken + 1) * count < 2 * (at + 1) * each;
+            taken += usize::from(is_due);
+            if is_due { large.next().or_else(|| small.next()) } else { small.next().or_else(|| large.next()) }
+        };
+        (0..count).filter_map(next).collect()
     }
 }
 

@@ -1,8 +1,10 @@
 //! What had ended before a command was sent, ends before it is sent again.
 
+use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
+use evenkeel_os::clock::monotonic;
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A command waits so long for others; then it is sent, and counted.
 pub const PATIENCE: Duration = Duration::from_secs(10);
@@ -35,10 +37,10 @@ impl Order {
 
     /// Waits until so many have ended, of those that ended first. False where that took too long.
     pub fn wait(&self, needed: u32, stop: &Stop) -> bool {
-        let until = Instant::now() + PATIENCE;
+        let until = monotonic() + Nanos::from(PATIENCE);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.prefix < needed && !stop.is_set() {
-            if Instant::now() >= until {
+            if monotonic() >= until {
                 return false;
             }
             state = self.changed.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;

@@ -1,15 +1,16 @@
 //! Statements of a slow log, as MariaDB and MySQL write it.
 
 use super::Group;
+use crate::replay::log::{Lines, SlowEntry, SlowLog};
 use crate::workload::Value;
 use crate::workload::sql::{normal, parse};
 use crate::workload::user::ParameterDefinitions;
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Stop;
 use std::collections::HashMap;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
-/// Longest statement that is taken, and longest line that is kept.
+/// Longest statement that is taken.
 const TEXT_MAX: usize = 64 << 10;
 /// Most different statements.
 const GROUPS_MAX: usize = 2_000;
@@ -22,37 +23,13 @@ const ROW_BYTES_MAX: usize = 1_024;
 /// What was executed, by statement; `None` where the input has no entry of a slow log. The memory that it takes is bounded,
 /// whatever the size of the log.
 pub fn read_slow_log(input: &mut dyn BufRead, stop: &Stop) -> io::Result<Option<(String, Vec<Group>)>> {
-    let mut log = Log::default();
-    let mut line = Vec::new();
-    while !stop.is_set() && read_line(input, &mut line)? {
-        log.line(&line);
+    let (mut log, mut entries) = (Log::default(), SlowLog::new(TEXT_MAX));
+    let mut lines = Lines::new(input, TEXT_MAX);
+    while let Some(line) = lines.next()?.filter(|_| !stop.is_set()) {
+        entries.line(&line).iter().for_each(|entry| log.take(entry));
     }
-    log.finish();
+    entries.finish().iter().for_each(|entry| log.take(entry));
     Ok((!log.groups.is_empty()).then(|| log.groups()))
-}
-
-#[derive(Debug, Default)]
-struct Entry {
-    time_s: f64,
-    text: Vec<u8>,
-    is_cut: bool,
-}
-
-impl Entry {
-    /// Whether the next line may begin another one; of one that is cut nobody knows.
-    fn is_whole(&self) -> bool {
-        self.is_cut || self.text.is_empty() || self.text.trim_ascii_end().ends_with(b";")
-    }
-
-    fn add(&mut self, line: &[u8]) {
-        if !self.text.is_empty() {
-            self.text.push(b'\n');
-        }
-        self.text.extend_from_slice(line);
-        if self.text.len() >= TEXT_MAX {
-            (self.is_cut, self.text) = (true, vec![b' ']);
-        }
-    }
 }
 
 #[derive(Default)]
@@ -71,8 +48,6 @@ struct Text {
 }
 
 struct Log {
-    entry: Option<Entry>,
-    database: String,
     groups: HashMap<(String, String), Seen>,
     random: Random,
 }
@@ -80,63 +55,33 @@ struct Log {
 impl Default for Log {
     fn default() -> Self {
         let random = Random::new(Seed(1).child("slow log"));
-        Self { entry: None, database: String::new(), groups: HashMap::new(), random }
+        Self { groups: HashMap::new(), random }
     }
 }
 
 impl Log {
-    fn line(&mut self, line: &[u8]) {
-        let begins = line.starts_with(b"# User@Host: ") || line.starts_with(b"# Time: ");
-        let is_whole = self.entry.as_ref().is_none_or(Entry::is_whole);
-        // After a start the server writes three lines that no `#` begins.
-        let starts = line.ends_with(b"started with:") && line.windows(10).any(|part| part == b", Version:");
-        if is_whole && (begins || starts) {
-            self.finish();
-            self.entry = begins.then(Entry::default);
+    fn take(&mut self, entry: &SlowEntry) {
+        if entry.administrator_command().is_some() {
             return;
         }
-        let Some(entry) = &mut self.entry else { return };
-        if entry.text.is_empty() {
-            let text = String::from_utf8_lossy(line);
-            if text.starts_with("# administrator command") {
-                self.entry = None;
-            } else if text.starts_with('#') {
-                let after = |key: &str| text.split_once(key).map(|(_, rest)| rest);
-                if let Some(time) = after("Query_time: ") {
-                    entry.time_s = time.split(' ').next().and_then(|time| time.parse().ok()).unwrap_or(0.0);
-                }
-                if let Some(schema) = after("  Schema: ") {
-                    self.database = schema.split(' ').next().unwrap_or_default().to_owned();
-                }
-            } else if let Some(name) = text.strip_prefix("use ") {
-                self.database = name.trim_end_matches(';').trim_matches('`').to_owned();
-            } else if !(text.starts_with("SET ") && text.contains("timestamp=")) {
-                entry.add(line);
-            }
-        } else {
-            entry.add(line);
-        }
-    }
-
-    fn finish(&mut self) {
-        let Some(entry) = self.entry.take().filter(|entry| !entry.text.is_empty()) else { return };
-        let (normal, mut problem) = match std::str::from_utf8(&entry.text).ok().filter(|_| !entry.is_cut) {
+        let text = std::str::from_utf8(entry.text.statement()).ok().filter(|_| !entry.text.is_too_long);
+        let (normal, mut problem) = match text {
             Some(text) => (normal(text), None),
             None => (normal("-"), Some("it is longer than 64 KiB, or not UTF-8".to_owned())),
         };
-        let mut key = (self.database.clone(), normal.digest);
+        let database = String::from_utf8_lossy(&entry.database).into_owned();
+        let mut key = (database.clone(), normal.digest);
         if self.groups.len() >= GROUPS_MAX && !self.groups.contains_key(&key) {
             key = Default::default();
             problem = Some(format!("only {GROUPS_MAX} different statements are counted one by one"));
         }
-        let database = self.database.clone();
         let seen = self.groups.entry(key).or_insert_with(|| Seen {
             group: Group { problem, ..Group::default() },
             database,
             texts: Vec::new(),
         });
         seen.group.executions += 1;
-        seen.group.time_s += entry.time_s;
+        seen.group.time_s += entry.time.0 as f64 / 1e9;
         seen.keep(&normal.sql, normal.values, &mut self.random);
     }
 
@@ -194,18 +139,6 @@ impl Seen {
 
 fn bytes(row: &[Value]) -> usize {
     row.iter().map(|value| if let Value::Text(text) = value { text.len() } else { 8 }).sum()
-}
-
-/// The next line without its end, of which at most [`TEXT_MAX`] bytes are kept; false at the end.
-fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let length = Read::take(&mut *input, TEXT_MAX as u64).read_until(b'\n', line)?;
-    if line.ends_with(b"\n") {
-        line.pop();
-    } else if length == TEXT_MAX {
-        input.skip_until(b'\n')?;
-    }
-    Ok(length > 0)
 }
 
 #[cfg(test)]

@@ -179,7 +179,8 @@ fn act(word: &str, next: &str) -> Option<Act> {
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+/// Words, quoted names and signs in capitals, without texts and comments.
+pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     collect(text, &mut words);
     words

@@ -1,0 +1,170 @@
+//! What a log has, and what it lacks, in plain words.
+
+use super::{Args, source};
+use crate::command::Session;
+use crate::failure::Stopped;
+use crate::{format, out};
+use anyhow::Result;
+use evenkeel_lab::replay::check::{Check, Left, check};
+use evenkeel_lab::replay::reads::Kind;
+use std::process::ExitCode;
+
+/// Most databases that are named for people.
+const NAMED: usize = 8;
+
+pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
+    let (recording, summary) = source::opened(session, &args.log)?;
+    let found = check(&recording, summary.as_ref(), &session.stop)?;
+    if session.stop.is_set() {
+        return Err(Stopped("before all was read".to_owned()).into());
+    }
+    out::answer(args.json, &found, || out::write(&text(&found)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(check: &Check) -> String {
+    let mut lines = vec![
+        ("source", source_of(check)),
+        ("time", span(check)),
+        ("sessions", sessions(check)),
+        ("statements", statements(check)),
+        ("times", times(check)),
+        ("answers", answers(check)),
+        ("parameters", parameters(check)),
+        ("databases", databases(check)),
+        ("largest", format!("{} in one statement", format::bytes(check.largest_bytes))),
+    ];
+    let total: u64 = check.statements.values().sum();
+    let kept = format!("{} of {}", format::count(check.sent_by_default), format::count(total));
+    lines.push(("sent", format!("{kept} statements, without --allow-writes")));
+    lines.extend(check.left_out.iter().map(|(why, left)| ("left out", left_out(why, left))));
+    if let Some(left) = &check.undated {
+        let what = "dates that cannot be read; the time before them counts";
+        lines.push(("undated", at_line(&format!("{} {what}", format::count(left.count)), left)));
+    }
+    if check.damaged + check.cut_files > 0 {
+        let cut = format::counted(check.cut_files as usize, "file");
+        let damaged = format::counted(check.damaged as usize, "record");
+        lines.push(("damaged", format!("{damaged} cannot be read; {cut} end inside a record")));
+    }
+    lines.iter().map(|(name, words)| format!("{name:<12}{words}\n")).collect()
+}
+
+fn source_of(check: &Check) -> String {
+    let Some(header) = check.sources.first() else { return "no capture".to_owned() };
+    let word = |value: &serde_json::Value| value.as_str().map(format::plain);
+    let kind = word(&header["source"]).unwrap_or_else(|| "unknown".to_owned()).replace('-', " ");
+    let server = &header["server"];
+    let host = word(&server["hostname"]).map(|host| format!(" on {host}:{}", server["port"]));
+    let version = word(&server["version"]).or_else(|| word(&header["version"]));
+    let version = version.map_or(String::new(), |version| format!(" of server {version}"));
+    let none = if host.is_none() { "; which server is not known" } else { "" };
+    format!("{kind}{version}{}{none}", host.unwrap_or_default())
+}
+
+fn span(check: &Check) -> String {
+    let (Some(from), Some(to)) = (check.from_unix_s, check.to_unix_s) else {
+        return "not known: one statement after the other".to_owned();
+    };
+    format!(
+        "{} to {}, {}; at most {} statements in a second",
+        format::instant((from * 1e3) as u64),
+        format::instant((to * 1e3) as u64),
+        format::seconds((to - from).round()),
+        format::count(check.peak_per_s)
+    )
+}
+
+fn sessions(check: &Check) -> String {
+    let late = match check.late_sessions {
+        0 => String::new(),
+        late => format!("; what {} of them had set before is not in it", format::count(late)),
+    };
+    format!("{}{late}", format::count(check.sessions))
+}
+
+fn statements(check: &Check) -> String {
+    let total: u64 = check.statements.values().sum();
+    let name = |kind: &Kind| match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::Ddl => "change tables or accounts",
+        Kind::Session => "set the session or its transaction",
+        Kind::Other => "do something else",
+    };
+    let kinds: Vec<String> = check
+        .statements
+        .iter()
+        .map(|(kind, count)| format!("{} {}", format::count(*count), name(kind)))
+        .collect();
+    format!("{}: {}", format::count(total), format::listed(&kinds))
+}
+
+fn times(check: &Check) -> String {
+    let starts = match check.sources.first().and_then(|header| header["times"].as_str()) {
+        Some("none") => "not known",
+        Some("seconds") => "to the second",
+        Some("microseconds") => "to the microsecond",
+        _ => "to the nanosecond",
+    };
+    let ends = match check.with_end {
+        0 => "ends are not known: --order has nothing to go by".to_owned(),
+        known if known >= check.commands => "ends are known".to_owned(),
+        known => format!("ends of {} commands are known", format::count(known)),
+    };
+    format!("{starts}; {ends}")
+}
+
+fn answers(check: &Check) -> String {
+    let rows = match check.with_rows {
+        0 => "rows are not known".to_owned(),
+        known => format!("rows of {} are known", format::count(known)),
+    };
+    let has_errors = check.sources.first().is_none_or(|header| header["has_errors"] != false);
+    let errors = match has_errors {
+        true => format!("{} failed", format::count(check.with_error)),
+        false => "which failed is not known".to_owned(),
+    };
+    format!("{rows}; {errors}")
+}
+
+fn parameters(check: &Check) -> String {
+    let executions = format::count(check.executions);
+    match (check.executions, check.executions_unprepared) {
+        (0, _) => "in the text of statements".to_owned(),
+        (_, 0) => format!("{executions} executions have theirs"),
+        (_, lost) => format!(
+            "{executions} executions have theirs; {} of them were prepared before it",
+            format::count(lost)
+        ),
+    }
+}
+
+fn databases(check: &Check) -> String {
+    let names: Vec<String> = check.databases.iter().take(NAMED).map(|name| format::plain(name)).collect();
+    match check.databases.len() {
+        0 => "none is named".to_owned(),
+        few if few <= NAMED => format::listed(&names),
+        many => format!("{} and {} more", names.join(", "), many - NAMED),
+    }
+}
+
+fn left_out(why: &str, left: &Left) -> String {
+    let words = match why {
+        "too-long" => "longer than 64 MB",
+        "behind" => "the recorder's memory was full",
+        "not-repeatable" => "such as LOAD DATA LOCAL or another user's login, which cannot be sent again",
+        "cut" => "cut: the log ends there, or another entry begins",
+        "secret" => "hide a password as <secret>",
+        "prepared" => "prepare or name a prepared statement; what they ran has an entry of its own",
+        "no-statement" => "no statement, such as Ping",
+        "no-entry" => "lines before the first entry",
+        "of-client" => "for a client, such as DELIMITER",
+        other => other,
+    };
+    at_line(&format!("{} {words}", format::count(left.count)), left)
+}
+
+fn at_line(words: &str, left: &Left) -> String {
+    left.first_line.map_or(words.to_owned(), |line| format!("{words} (first in line {line})"))
+}

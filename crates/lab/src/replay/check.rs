@@ -1,0 +1,190 @@
+//! What a recording has, and what it lacks.
+
+use super::import::Summary;
+use super::reads::{Kind, kind, reads_only};
+use super::recording::{Place, Recording, SessionIndex};
+use evenkeel_os::Stop;
+use evenkeel_wire::capture::{Asked, Why};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+
+/// Most databases that are named.
+const DATABASES_MAX: usize = 1_000;
+/// MariaDB's number for the statement that was prepared last.
+const LAST_PREPARED: u32 = u32::MAX;
+
+/// Entries that are not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Left {
+    pub count: u64,
+    /// In the log, where it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_line: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Check {
+    /// Where it comes from: the first line of each file.
+    pub sources: Vec<serde_json::Value>,
+    /// Seconds since 1970; `None` where it has no times.
+    pub from_unix_s: Option<f64>,
+    pub to_unix_s: Option<f64>,
+    pub sessions: u64,
+    /// Sessions that had begun before it, or of which it does not say when they began.
+    pub late_sessions: u64,
+    pub commands: u64,
+    /// Statements by what they are about.
+    pub statements: BTreeMap<Kind, u64>,
+    /// Commands whose end is known.
+    pub with_end: u64,
+    pub with_rows: u64,
+    pub with_error: u64,
+    /// Executions of prepared statements, with their parameters.
+    pub executions: u64,
+    /// Those of them whose preparation is not in it: they cannot be sent.
+    pub executions_unprepared: u64,
+    /// Statements that are sent where nothing may be written.
+    pub sent_by_default: u64,
+    pub databases: BTreeSet<String>,
+    pub largest_bytes: u64,
+    pub peak_per_s: u64,
+    pub left_out: BTreeMap<String, Left>,
+    /// Dates of a log that cannot be read.
+    pub undated: Option<Left>,
+    /// Records that cannot be read.
+    pub damaged: u64,
+    /// Files that end inside a record: their writer died.
+    pub cut_files: u64,
+}
+
+/// Reads all of it once. A log that was made a capture has a summary.
+pub fn check(recording: &Recording, summary: Option<&Summary>, stop: &Stop) -> io::Result<Check> {
+    let mut checking = Checking::default();
+    let check = &mut checking.check;
+    check.sources.clone_from(&recording.headers);
+    check.sessions = recording.sessions().len() as u64;
+    check.late_sessions = recording.sessions().iter().filter(|session| session.is_late).count() as u64;
+    (check.damaged, check.cut_files) = (recording.damaged, recording.cut);
+    check.left_out = left_out(recording, summary);
+    let left = |(count, line): (u64, u64)| Left { count, first_line: Some(line) };
+    check.undated = summary.and_then(|summary| summary.undated).map(left);
+    for session in recording.sessions() {
+        if stop.is_set() {
+            break;
+        }
+        checking.session(recording, session)?;
+    }
+    Ok(checking.finish(summary))
+}
+
+fn left_out(recording: &Recording, summary: Option<&Summary>) -> BTreeMap<String, Left> {
+    let mut all: BTreeMap<String, Left> = BTreeMap::new();
+    if let Some(summary) = summary {
+        for (why, (count, line)) in &summary.skipped {
+            let name = serde_json::to_value(why).ok().and_then(|name| name.as_str().map(str::to_owned));
+            all.insert(name.unwrap_or_default(), Left { count: *count, first_line: Some(*line) });
+        }
+        return all;
+    }
+    for left in &recording.left_out {
+        let name = match left.why {
+            Why::TooLong => "too-long",
+            Why::Behind => "behind",
+            Why::NotRepeatable => "not-repeatable",
+        };
+        all.entry(name.to_owned()).or_default().count += left.commands;
+    }
+    all
+}
+
+#[derive(Default)]
+struct Checking {
+    check: Check,
+    buffer: Vec<u8>,
+    per_second: HashMap<u64, u64>,
+    first: Option<u64>,
+    last: u64,
+}
+
+/// What a session has prepared.
+#[derive(Default)]
+struct Prepared {
+    kinds: HashMap<u32, (Kind, bool)>,
+    newest: Option<(Kind, bool)>,
+}
+
+impl Checking {
+    fn session(&mut self, recording: &Recording, session: &SessionIndex) -> io::Result<()> {
+        self.database(&session.database);
+        let mut prepared = Prepared::default();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for place in &session.commands {
+            let asked = recording.read(place, &mut buffer)?;
+            self.count(place, &asked);
+            self.command(&asked, &mut prepared);
+        }
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    fn count(&mut self, place: &Place, asked: &Asked<'_>) {
+        let check = &mut self.check;
+        check.commands += 1;
+        check.with_end += u64::from(asked.end.is_some());
+        check.with_rows += u64::from(asked.answer.rows.is_some());
+        check.with_error += u64::from(asked.answer.error.is_some());
+        check.largest_bytes = check.largest_bytes.max(asked.command.len().saturating_sub(1) as u64);
+        self.first = Some(self.first.map_or(place.start, |first| first.min(place.start)));
+        self.last = self.last.max(place.end().unwrap_or(place.start));
+    }
+
+    fn command(&mut self, asked: &Asked<'_>, prepared: &mut Prepared) {
+        let Some((number, rest)) = asked.command.split_first() else { return };
+        let (kind, is_sent) = match number {
+            2 => return self.database(rest),
+            3 => (kind(rest), reads_only(rest)),
+            0x16 => {
+                let of = (kind(rest), reads_only(rest));
+                prepared.newest = Some(of);
+                prepared.kinds.extend(asked.answer.statement.map(|statement| (statement, of)));
+                return;
+            }
+            0x17 => {
+                self.check.executions += 1;
+                let statement =
+                    rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
+                let newest = prepared.newest.filter(|_| statement == LAST_PREPARED);
+                let Some(of) = prepared.kinds.get(&statement).copied().or(newest) else {
+                    self.check.executions_unprepared += 1;
+                    return;
+                };
+                of
+            }
+            0x19 => {
+                prepared.kinds.retain(|statement, _| Some(&statement.to_le_bytes()) != rest.first_chunk());
+                return;
+            }
+            _ => return,
+        };
+        *self.check.statements.entry(kind).or_default() += 1;
+        self.check.sent_by_default += u64::from(is_sent);
+        *self.per_second.entry(asked.start / 1_000_000_000).or_default() += 1;
+    }
+
+    fn database(&mut self, name: &[u8]) {
+        if !name.is_empty() && self.check.databases.len() < DATABASES_MAX {
+            self.check.databases.insert(String::from_utf8_lossy(name).into_owned());
+        }
+    }
+
+    fn finish(mut self, summary: Option<&Summary>) -> Check {
+        let has_times = summary.is_none_or(|summary| summary.log.times != super::log::Times::None);
+        if let Some(first) = self.first.filter(|_| has_times) {
+            self.check.from_unix_s = Some(first as f64 / 1e9);
+            self.check.to_unix_s = Some(self.last as f64 / 1e9);
+            self.check.peak_per_s = self.per_second.values().copied().max().unwrap_or_default();
+        }
+        self.check
+    }
+}
