@@ -63,6 +63,7 @@ struct Digest {
     executions: u64,
     /// The first server itself did not answer the same twice.
     set_aside: u64,
+    failed: u64,
     rows: u64,
     differences: Vec<Difference>,
     times: Times,
@@ -122,6 +123,7 @@ impl Digest {
 
     fn add(&mut self, number: u64, [first, second]: [&Known; 2], again: Option<&Known>) {
         self.executions += 1;
+        self.failed += u64::from(second.error.is_some());
         self.rows += second.rows.unwrap_or(0);
         if let Some(times) = timed(first, second) {
             self.times.add(times);

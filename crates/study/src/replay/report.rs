@@ -45,6 +45,8 @@ pub struct Line {
     pub is_cut: bool,
     pub executions: u64,
     pub set_aside: u64,
+    /// Ended in an error at the second side, whatever the first one did.
+    pub failed: u64,
     /// Mean of the second side.
     pub rows: f64,
     pub differences: Vec<Difference>,
@@ -67,6 +69,7 @@ impl Line {
             is_cut: digest.is_cut,
             executions: digest.executions,
             set_aside: digest.set_aside,
+            failed: digest.failed,
             rows: digest.rows as f64 / digest.executions as f64,
             differences: digest.differences.clone(),
             timing,
@@ -86,10 +89,16 @@ impl Line {
         self.differs() || self.speed() == Speed::Worse
     }
 
-    /// What differs and how often; empty for nothing.
+    /// What differs and how often.
     pub fn answers(&self) -> String {
         let of = |found: &Difference| format!("{}: {}", found.kind.words(), count(found.executions));
-        self.differences.iter().map(of).collect::<Vec<_>>().join(", ")
+        match self.failed {
+            _ if !self.differences.is_empty() => {
+                self.differences.iter().map(of).collect::<Vec<_>>().join(", ")
+            }
+            0 => "same".to_owned(),
+            failed => format!("same, errors: {}", count(failed)),
+        }
     }
 
     fn ratio(&self) -> f64 {
@@ -129,7 +138,7 @@ impl Report {
             is_finding: lines.iter().any(Line::is_finding),
             executions: lines.iter().map(|line| line.executions).sum(),
             timing: times::judged([&found.times].into_iter(), found.tolerance).remove(0),
-            plans: planned(&lines, found.mode, plans),
+            plans: planned(&lines, found, plans),
             lines,
             caveats: caveats_of(found),
         };
@@ -140,13 +149,10 @@ impl Report {
     /// What was replayed and how long it took over all.
     pub fn setting(&self) -> String {
         let executions = count(self.executions);
-        let against = match self.mode {
-            Mode::Recorded => format!("{}, compared with the recording", self.names[1]),
-            Mode::Servers => format!("{} compared with {}", self.names[1], self.names[0]),
-        };
+        let [first, second] = &self.names;
         let times = self.timing.as_ref().map(|timing| format!("; {} times as long over all", timing.words()));
         format!(
-            "{executions} executions of {}; {against}{}",
+            "{executions} executions of {}; first {first}, second {second}{}",
             kinds(self.lines.len()),
             times.unwrap_or_default()
         )
@@ -217,9 +223,15 @@ fn kinds(number: usize) -> String {
 }
 
 /// Plans of the worst that need a look: those that differ, are worse, or may be.
-fn planned(lines: &[Line], mode: Mode, plans: &mut dyn FnMut(usize, &str) -> Option<String>) -> Vec<Planned> {
-    let servers = if mode == Mode::Servers { 0..2 } else { 0..1 };
-    let is_asked = |line: &Line| line.is_finding() || line.speed() == Speed::NotKnown && line.ratio() > 1.0;
+fn planned(
+    lines: &[Line],
+    found: &Comparison,
+    plans: &mut dyn FnMut(usize, &str) -> Option<String>,
+) -> Vec<Planned> {
+    let servers = if found.mode == Mode::Servers { 0..2 } else { 0..1 };
+    let is_asked = |line: &Line| {
+        line.is_finding() || line.speed() == Speed::NotKnown && line.ratio() > 1.0 + found.tolerance
+    };
     let asked = lines.iter().enumerate().filter(|(_, line)| is_asked(line)).take(WORST);
     let of = |line: &Line, server, plans: &mut dyn FnMut(usize, &str) -> Option<String>| {
         if line.is_cut || line.digest.is_none() { None } else { plans(server, &line.sql) }

@@ -218,9 +218,12 @@ fn few_executions_say_nothing_of_times_and_none_is_no_comparison() {
     for number in 0..4 {
         found.take(&played(number, 1, answered(1.0), answered(9.0)), "SELECT 1");
     }
+    let failed = || Answered { error: Some(1146), ..answered(1.0) };
+    found.take(&played(4, 1, failed(), failed()), "SELECT 1");
     found.take(&Played { answers: [None, None], ..played(5, 1, answered(1.0), answered(1.0)) }, "SELECT 1");
     let report = report(&found);
     assert_eq!(report.lines[0].speed(), Speed::NotKnown);
+    assert_eq!(report.lines[0].answers(), "same, errors: 1");
     assert_eq!(report.headline, "11.8 answers 1 statement as 10.11 does; which is faster is not known yet");
     assert_eq!(report.caveats[0].code, "unanswered");
 }
