@@ -23,7 +23,7 @@ pub struct Report {
     /// Whether a result differs or a kind of statement is worse.
     pub is_finding: bool,
     pub executions: u64,
-    /// Those of which the recording does not say what they answered: of these only errors differ.
+    /// Those of which the recording does not say what they answered: of these nothing is compared but times.
     pub unrecorded: u64,
     /// Of them all.
     pub timing: Option<Timing>,
@@ -177,7 +177,13 @@ impl Report {
         };
         match self.lines.iter().filter(|line| line.differs()).count() {
             0 if self.unrecorded == self.executions => {
-                format!("{second} answers {all} without an error, and the recording has no answers")
+                let failed = match self.lines.iter().filter(|line| line.failed > 0).count() {
+                    0 => "none of".to_owned(),
+                    failed => format!("{} of", count(failed as u64)),
+                };
+                format!(
+                    "{second} gives an error to {failed} {all}, and the recording has no answers to compare"
+                )
             }
             0 => format!("{second} answers {all} as {as_first}"),
             differ => format!("{second} answers {} of {all} differently", count(differ as u64)),
@@ -272,7 +278,8 @@ fn caveats_of(found: &Comparison) -> Vec<Caveat> {
         "unrecorded",
         found.unrecorded,
         Severity::Note,
-        "executions have no recorded answer: only errors are found there. A capture (`evenkeel guard --capture`) has answers.",
+        "executions have no recorded answer: errors there may be none that are new. A capture (`evenkeel guard --capture`) has \
+         answers.",
     ));
     caveats.extend(counted(
         "unanswered",
