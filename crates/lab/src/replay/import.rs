@@ -44,7 +44,7 @@ pub enum Skipped {
     NoStatement,
     /// Lines before the first entry.
     NoEntry,
-    /// A command of the client, as DELIMITER.
+    /// Statements between two DELIMITER lines of a client.
     OfClient,
 }
 
@@ -88,7 +88,7 @@ pub fn import(input: &mut dyn BufRead, out: &mut dyn Write, stop: &Stop) -> Resu
     let summary = Summary { log, commands: 0, skipped: BTreeMap::new(), undated: None, is_stopped: false };
     let mut import = Import { sink, summary, coarse: 0 };
     let mut reader = LogReader::new(source);
-    while let Some(line) = lines.next().map_err(ImportError::Read)? {
+    while let Some(line) = lines.read().map_err(ImportError::Read)? {
         if stop.is_set() {
             import.summary.is_stopped = true;
             break;
@@ -216,9 +216,8 @@ impl Import<'_> {
         if !self.sink.is_known(session) {
             self.sink.connect(session, self.coarse, b"", b"")?;
         }
-        let of_client = text.get(..10).is_some_and(|word| word.eq_ignore_ascii_case(b"delimiter "));
         let problem = match problem(text, entry.text.is_too_long) {
-            None if of_client => Some(Skipped::OfClient),
+            None if entry.is_of_client => Some(Skipped::OfClient),
             None if !entry.text.is_whole() => Some(Skipped::Cut),
             problem => problem,
         };

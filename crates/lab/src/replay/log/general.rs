@@ -122,14 +122,14 @@ impl GeneralLog {
 fn is_frame(line: &[u8]) -> bool {
     super::version(line).is_some()
         || line.starts_with(b"Tcp port: ")
-        || line.starts_with(b"Time ") && line.ends_with(b"Argument")
+        || line.starts_with(b"Time") && line.ends_with(b"Argument")
 }
 
 /// `261201  0:03:18<tab>     4 Query<tab>SELECT 1`; where the time is left out, two tabs begin the line.
 pub fn head(line: &[u8]) -> Option<Head<'_>> {
     let (time, rest) = line.split_at(line.iter().position(|byte| *byte == b'\t')?);
     let dated = time.len() <= 40 && time.iter().any(u8::is_ascii_digit);
-    if !dated && !(time.is_empty() && rest.starts_with(b"\t\t")) {
+    if !(dated || time.is_empty() && rest.starts_with(b"\t\t")) {
         return None;
     }
     let rest = rest.trim_ascii_start();
