@@ -1,7 +1,8 @@
 //! What is compared, how often and in which order, and what is found. It never prints.
 //!
 //! `profile` walks cells and repeats over arrival rates, `harness` goes from run to run, `throttling`, `shares`, `databases`, `domains`, `telecom`, `recovery` and `variation`
-//! are the published studies, `published` what these have in common, `store` keeps what was measured, `compare` says which of two is better,
+//! are the published studies, `published` what these have in common, `store` keeps what was measured, `compare` says which of two is better, `replay` what a replay
+//! comes to,
 //! `format` writes numbers as people read them.
 #![forbid(unsafe_code)]
 

@@ -123,14 +123,13 @@ fn milliseconds(ms: f64) -> String {
 }
 
 fn lines(report: &Report) -> String {
-    let [first, second] = &report.names;
     let heads = [
         head("statement", ""),
         "<th scope=\"col\" class=\"state\">answers</th>".to_owned(),
         "<th scope=\"col\" class=\"state\">speed</th>".to_owned(),
         head("ratio", "typical times"),
-        head(first, "mean"),
-        head(second, "mean"),
+        head("first", "mean"),
+        head("second", "mean"),
         head("rows", "mean"),
         head("executions", ""),
     ];
@@ -146,12 +145,11 @@ fn lines(report: &Report) -> String {
 
 fn one_line(line: &Line) -> String {
     let timing = |of: fn(&Timing) -> String| line.timing.as_ref().map_or_else(|| ABSENT.to_owned(), of);
-    let answers = line.answers();
-    let answers = if answers.is_empty() { "same".to_owned() } else { answers };
     let class = |is_bad| if is_bad { "state bad" } else { "state" };
+    let speed = line.speed().words().replace(' ', "\u{a0}");
     let fields = [
-        format!("<td class=\"{}\">{}</td>", class(line.differs()), Text(&answers)),
-        format!("<td class=\"{}\">{}</td>", class(line.speed() == Speed::Worse), line.speed().words()),
+        format!("<td class=\"{}\">{}</td>", class(line.differs()), Text(&line.answers())),
+        format!("<td class=\"{}\">{speed}</td>", class(line.speed() == Speed::Worse)),
         field(&timing(Timing::words)),
         field(&timing(|timing| milliseconds(timing.mean_ms[0]))),
         field(&timing(|timing| milliseconds(timing.mean_ms[1]))),

@@ -24,7 +24,7 @@ pub fn replay(report: &Report, look: Look, wide: bool) -> String {
     let (shown, hidden) = report.lines.split_at(shown);
     if !shown.is_empty() {
         out.push('\n');
-        out.push_str(&lines(columns(report, shown), &[], look));
+        out.push_str(&lines(columns(shown), &[], look));
     }
     if !hidden.is_empty() {
         out.push_str(&prose(&format!("and {} more", format::count(hidden.len() as u64)), Ink::Soft));
@@ -35,19 +35,18 @@ pub fn replay(report: &Report, look: Look, wide: bool) -> String {
     out
 }
 
-fn columns(report: &Report, shown: &[Line]) -> Vec<GridColumn> {
+fn columns(shown: &[Line]) -> Vec<GridColumn> {
     let mean = |side: usize| {
         move |line: &Line| {
             let ms = line.timing.as_ref().map(|timing| timing.mean_ms[side]);
             ms.map_or_else(|| "-".to_owned(), |ms| format::significant(ms, 3))
         }
     };
-    let [first, second] = report.names.each_ref().map(String::as_str);
     vec![
         GridColumn::of(shown, ["statement", ""], false, 0, |line| line.name(NAME)),
         GridColumn::of(shown, ["times", ""], true, 4, |line| format::count(line.executions)),
-        GridColumn::of(shown, [first, "ms"], true, 2, mean(0)),
-        GridColumn::of(shown, [second, "ms"], true, 2, mean(1)),
+        GridColumn::of(shown, ["first", "ms"], true, 2, mean(0)),
+        GridColumn::of(shown, ["second", "ms"], true, 2, mean(1)),
         GridColumn::of(shown, ["ratio", ""], true, 1, |line| {
             line.timing.as_ref().map_or_else(|| "-".to_owned(), |timing| timing.words())
         }),
@@ -67,10 +66,12 @@ fn speed(speed: Speed) -> Place {
 }
 
 fn answers(line: &Line) -> Place {
-    match line.answers() {
-        answers if answers.is_empty() => Place::new("same", Ink::Plain),
-        answers => Place::new(answers, if line.differs() { Ink::Bad } else { Ink::Doubt }),
-    }
+    let ink = match line.differences.is_empty() {
+        true => Ink::Plain,
+        false if line.differs() => Ink::Bad,
+        false => Ink::Doubt,
+    };
+    Place::new(line.answers(), ink)
 }
 
 #[cfg(test)]

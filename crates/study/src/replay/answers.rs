@@ -104,10 +104,15 @@ impl Known {
         }
     }
 
+    /// Whether anything is known but how long it took.
+    pub fn is_answer(&self) -> bool {
+        self.error.is_some() || self.rows.is_some() || self.affected.is_some()
+    }
+
     /// How `self` differs from `first`. After another error nothing else counts, and of another number of rows not their values.
     pub fn differences(&self, first: &Self) -> Vec<(Kind, [u64; 2])> {
         // Of an answer of which nothing is known, an error may be none that is new.
-        if first.error.is_none() && first.rows.is_none() && first.affected.is_none() {
+        if !first.is_answer() {
             return Vec::new();
         }
         if self.error != first.error {

@@ -49,6 +49,8 @@ pub struct Comparison {
     /// Of all statements.
     times: Times,
     unanswered: u64,
+    /// Executions of which the recording does not say what they answered.
+    unrecorded: u64,
 }
 
 /// Statements that differ in their literals alone.
@@ -61,6 +63,7 @@ struct Digest {
     executions: u64,
     /// The first server itself did not answer the same twice.
     set_aside: u64,
+    failed: u64,
     rows: u64,
     differences: Vec<Difference>,
     times: Times,
@@ -70,7 +73,8 @@ impl Comparison {
     /// `names` are those of the first side, which is the recording or the present server, and of the second.
     pub fn new(mode: Mode, names: [String; 2], tolerance: f64) -> Self {
         let (by_digest, digests, times) = (HashMap::new(), Vec::new(), Times::default());
-        Self { mode, names, tolerance, by_digest, digests, others: None, times, unanswered: 0 }
+        let (others, unanswered, unrecorded) = (None, 0, 0);
+        Self { mode, names, tolerance, by_digest, digests, others, times, unanswered, unrecorded }
     }
 
     pub fn take(&mut self, played: &Played, sql: &str) {
@@ -83,6 +87,7 @@ impl Comparison {
                 return;
             }
         };
+        self.unrecorded += u64::from(!first.is_answer());
         if let Some(times) = timed(&first, &second) {
             self.times.add(times);
         }
@@ -118,6 +123,7 @@ impl Digest {
 
     fn add(&mut self, number: u64, [first, second]: [&Known; 2], again: Option<&Known>) {
         self.executions += 1;
+        self.failed += u64::from(second.error.is_some());
         self.rows += second.rows.unwrap_or(0);
         if let Some(times) = timed(first, second) {
             self.times.add(times);

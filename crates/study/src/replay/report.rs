@@ -23,6 +23,8 @@ pub struct Report {
     /// Whether a result differs or a kind of statement is worse.
     pub is_finding: bool,
     pub executions: u64,
+    /// Those of which the recording does not say what they answered: of these nothing is compared but times.
+    pub unrecorded: u64,
     /// Of them all.
     pub timing: Option<Timing>,
     /// The worst first.
@@ -43,6 +45,8 @@ pub struct Line {
     pub is_cut: bool,
     pub executions: u64,
     pub set_aside: u64,
+    /// Ended in an error at the second side, whatever the first one did.
+    pub failed: u64,
     /// Mean of the second side.
     pub rows: f64,
     pub differences: Vec<Difference>,
@@ -65,6 +69,7 @@ impl Line {
             is_cut: digest.is_cut,
             executions: digest.executions,
             set_aside: digest.set_aside,
+            failed: digest.failed,
             rows: digest.rows as f64 / digest.executions as f64,
             differences: digest.differences.clone(),
             timing,
@@ -84,10 +89,16 @@ impl Line {
         self.differs() || self.speed() == Speed::Worse
     }
 
-    /// What differs and how often; empty for nothing.
+    /// What differs and how often.
     pub fn answers(&self) -> String {
         let of = |found: &Difference| format!("{}: {}", found.kind.words(), count(found.executions));
-        self.differences.iter().map(of).collect::<Vec<_>>().join(", ")
+        match self.failed {
+            _ if !self.differences.is_empty() => {
+                self.differences.iter().map(of).collect::<Vec<_>>().join(", ")
+            }
+            0 => "same".to_owned(),
+            failed => format!("same, errors: {}", count(failed)),
+        }
     }
 
     fn ratio(&self) -> f64 {
@@ -123,10 +134,11 @@ impl Report {
             names: found.names.clone(),
             tolerance: found.tolerance,
             headline: String::new(),
+            unrecorded: found.unrecorded,
             is_finding: lines.iter().any(Line::is_finding),
             executions: lines.iter().map(|line| line.executions).sum(),
             timing: times::judged([&found.times].into_iter(), found.tolerance).remove(0),
-            plans: planned(&lines, found.mode, plans),
+            plans: planned(&lines, found, plans),
             lines,
             caveats: caveats_of(found),
         };
@@ -137,13 +149,10 @@ impl Report {
     /// What was replayed and how long it took over all.
     pub fn setting(&self) -> String {
         let executions = count(self.executions);
-        let against = match self.mode {
-            Mode::Recorded => format!("{}, compared with the recording", self.names[1]),
-            Mode::Servers => format!("{} compared with {}", self.names[1], self.names[0]),
-        };
+        let [first, second] = &self.names;
         let times = self.timing.as_ref().map(|timing| format!("; {} times as long over all", timing.words()));
         format!(
-            "{executions} executions of {}; {against}{}",
+            "{executions} executions of {}; first {first}, second {second}{}",
             kinds(self.lines.len()),
             times.unwrap_or_default()
         )
@@ -167,6 +176,15 @@ impl Report {
             Mode::Servers => format!("{} does", self.names[0]),
         };
         match self.lines.iter().filter(|line| line.differs()).count() {
+            0 if self.unrecorded == self.executions => {
+                let failed = match self.lines.iter().filter(|line| line.failed > 0).count() {
+                    0 => "none of".to_owned(),
+                    failed => format!("{} of", count(failed as u64)),
+                };
+                format!(
+                    "{second} gives an error to {failed} {all}, and the recording has no answers to compare"
+                )
+            }
             0 => format!("{second} answers {all} as {as_first}"),
             differ => format!("{second} answers {} of {all} differently", count(differ as u64)),
         }
@@ -211,9 +229,15 @@ fn kinds(number: usize) -> String {
 }
 
 /// Plans of the worst that need a look: those that differ, are worse, or may be.
-fn planned(lines: &[Line], mode: Mode, plans: &mut dyn FnMut(usize, &str) -> Option<String>) -> Vec<Planned> {
-    let servers = if mode == Mode::Servers { 0..2 } else { 0..1 };
-    let is_asked = |line: &Line| line.is_finding() || line.speed() == Speed::NotKnown && line.ratio() > 1.0;
+fn planned(
+    lines: &[Line],
+    found: &Comparison,
+    plans: &mut dyn FnMut(usize, &str) -> Option<String>,
+) -> Vec<Planned> {
+    let servers = if found.mode == Mode::Servers { 0..2 } else { 0..1 };
+    let is_asked = |line: &Line| {
+        line.is_finding() || line.speed() == Speed::NotKnown && line.ratio() > 1.0 + found.tolerance
+    };
     let asked = lines.iter().enumerate().filter(|(_, line)| is_asked(line)).take(WORST);
     let of = |line: &Line, server, plans: &mut dyn FnMut(usize, &str) -> Option<String>| {
         if line.is_cut || line.digest.is_none() { None } else { plans(server, &line.sql) }
@@ -249,6 +273,13 @@ fn caveats_of(found: &Comparison) -> Vec<Caveat> {
         Severity::Note,
         "executions gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, writes in between): \
          their results are not compared.",
+    ));
+    caveats.extend(counted(
+        "unrecorded",
+        found.unrecorded,
+        Severity::Note,
+        "executions have no recorded answer: errors there may be none that are new. A capture (`evenkeel guard --capture`) has \
+         answers.",
     ));
     caveats.extend(counted(
         "unanswered",

@@ -196,6 +196,23 @@ fn a_recording_is_compared_by_what_it_knows() {
     assert!(!report.lines.iter().any(Line::differs));
     assert_eq!(report.caveats[0].code, "recorded-times");
     assert_eq!(report.plans[0].plans.len(), 1);
+    assert_eq!(report.unrecorded, 1);
+}
+
+#[test]
+fn a_recording_without_answers_is_not_called_the_same() {
+    let mut found = comparison(Mode::Recorded);
+    found.take(&Played { recorded_time: None, ..played(1, 1, answered(1.0), answered(1.0)) }, "SELECT 1");
+    let starts = |found: &Comparison, start: &str| {
+        let headline = report(found).headline;
+        assert!(headline.starts_with(start) && headline.contains("has no answers to compare"), "{headline}");
+    };
+    starts(&found, "11.8 gives an error to none of 1 statement,");
+    let failed = Answered { error: Some(1146), ..answered(1.0) };
+    found.take(&played(2, 1, failed, answered(1.0)), "SELECT 1");
+    starts(&found, "11.8 gives an error to 1 of 1 statement,");
+    assert!(!report(&found).is_finding);
+    assert_eq!(report(&found).caveats.last().map(|caveat| caveat.code.as_ref()), Some("unrecorded"));
 }
 
 #[test]
@@ -205,9 +222,12 @@ fn few_executions_say_nothing_of_times_and_none_is_no_comparison() {
     for number in 0..4 {
         found.take(&played(number, 1, answered(1.0), answered(9.0)), "SELECT 1");
     }
+    let failed = || Answered { error: Some(1146), ..answered(1.0) };
+    found.take(&played(4, 1, failed(), failed()), "SELECT 1");
     found.take(&Played { answers: [None, None], ..played(5, 1, answered(1.0), answered(1.0)) }, "SELECT 1");
     let report = report(&found);
     assert_eq!(report.lines[0].speed(), Speed::NotKnown);
+    assert_eq!(report.lines[0].answers(), "same, errors: 1");
     assert_eq!(report.headline, "11.8 answers 1 statement as 10.11 does; which is faster is not known yet");
     assert_eq!(report.caveats[0].code, "unanswered");
 }
