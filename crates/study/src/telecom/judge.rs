@@ -1,6 +1,6 @@
 //! What the runs come to, beside the published claims.
 
-use super::record::{DAYS, DISPATCH, EXPORT, LOAD, PUBLISHED_RECORDS, Setting};
+use super::record::{DAYS, DISPATCH, EXPORT, LOAD, LOGGED, MIXED, PUBLISHED_RECORDS, REPLAY, Setting};
 use crate::format;
 use crate::harness::{
     Claim, Finding, Judgement, Plan, Reference, Rule, Run, cells, direction, doubts, findings, standing,
@@ -14,7 +14,7 @@ const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plugin 1.0.6, 
 const RULE: &str = "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, \
                     Student's t) is above 1. Times differ little where it is within 20 %.";
 
-const CLAIMS: [Claim; 5] = [
+const CLAIMS: [Claim; 9] = [
     Claim::longer("tuning-shortens-the-load", LOAD, [&["untuned", "before"], &["tuned", "before"]])
         .published("InnoDB untuned takes more than 24 h for a day, tuned 12 h 32 min")
         .here("untuned_over_tuned", "untuned takes {} times as long"),
@@ -32,6 +32,20 @@ const CLAIMS: [Claim; 5] = [
     Claim::longer("separators-from-the-source-save-time", DAYS, [&["widths"], &["delimited"]])
         .published("separators from the source save 3 h 20 min of 15 h 20 min (1.28 times as long without)")
         .here("added_over_from_source", "adding them by a file between takes {} times as long"),
+    Claim::longer("more-clients-take-longer", REPLAY, [&["8", LOGGED], &["1", LOGGED]])
+        .published("the log takes one client 11,082 s, and eight clients, of whom each sends it, 11 h 21 min (3.7 times as long)")
+        .here("eight_over_one", "eight clients take {} times as long"),
+    Claim::longer("spreading-changes-little", REPLAY, [&["8", LOGGED], &["8", "spread"]])
+        .rule(Rule::Near(0.2))
+        .published("with the statements of large results far apart little changes")
+        .here("logged_over_spread", "eight clients take {} times as long with the log as it is"),
+    Claim::above("large-ones-slow-each-other", Some(MIXED), "large_s", &["28"], Some(&["12"]))
+        .published("the longest statement takes 640 s with 12 clients, 1,138 s with 28")
+        .here("large_28_over_12", "the longest statement with a large result takes {} times as long"),
+    Claim::above("small-ones-are-unaffected", Some(MIXED), "small_s", &["28"], Some(&["12"]))
+        .rule(Rule::Near(0.2))
+        .published("statements with small results take as long with 28 clients as with 12")
+        .here("small_28_over_12", "the longest statement with a small result takes {} times as long"),
 ];
 
 const STANDING: [(&str, &str); 5] = [

@@ -7,6 +7,7 @@
 mod bench;
 mod judge;
 pub mod record;
+mod replay;
 mod runs;
 
 use crate::harness::{Event, Figure, Judgement, Notify, Order, Part, Plan, Run};
@@ -15,7 +16,7 @@ use bench::{Bench, Files};
 use evenkeel_haul::load::Indexes;
 use evenkeel_site::sandbox::SandboxSpec;
 pub use judge::judge;
-use record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, Setting, WAYS, Way};
+use record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, MIXED, REPLAY, Setting, WAYS, Way};
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "telecom";
@@ -24,7 +25,7 @@ pub const QUESTION: &str =
     "how long do call records take from files to day tables, and is one lost when the server is killed?";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 19] = [
+pub const FIGURES: [Figure; 21] = [
     Figure::plain("seconds", ["time", "s"]),
     Figure::plain("rows_per_s", ["rows", "1/s"]),
     Figure::plain("load_s", ["load", "s"]),
@@ -41,6 +42,8 @@ pub const FIGURES: [Figure; 19] = [
     Figure::plain("mb_per_s", ["files", "MB/s"]),
     Figure::plain("cpu_us_per_row", ["server CPU", "us/row"]),
     Figure::plain("bytes_per_row", ["table", "bytes/row"]),
+    Figure::plain("large_s", ["longest, large", "s"]),
+    Figure::plain("small_s", ["longest, small", "s"]),
     Figure::plain("records", ["records", "audited"]),
     Figure::plain("steal_percent", ["steal", "%"]),
     Figure::plain("other_load_percent", ["other CPU", "%"]),
@@ -75,6 +78,8 @@ impl Bed for Bench {
             (CRASH, ..) => 66.0 * day + 3.0,
             (DISPATCH, ..) => 56.0 * all,
             (DAYS, ..) => 66.0 * all,
+            (REPLAY, clients, _) => 21.0 * day + clients.parse().unwrap_or(1.0) * (1.0 + 30.0 * day),
+            (MIXED, clients, _) => 21.0 * day + clients.parse().unwrap_or(1.0) * (0.3 + 25.0 * day),
             _ => 36.0 * day,
         };
         // A server that starts with other settings, and a database that is made anew.
@@ -92,6 +97,11 @@ impl Bed for Bench {
             CRASH => self.crash_run(way()?),
             DISPATCH => self.dispatch_run(name),
             DAYS => self.days_run(order.level("source")),
+            part @ (REPLAY | MIXED) => {
+                let clients =
+                    order.level("clients").parse().map_err(|_| PublishedError::unreadable("clients"))?;
+                self.replay_run(part, clients, order.level("order"))
+            }
             EXPORT => self.export_run(),
             _ => Err(PublishedError::unreadable("part")),
         };

@@ -16,6 +16,8 @@ pub struct Setting {
     /// Of a day.
     pub records: u64,
     pub days: u32,
+    /// Of records and statements.
+    pub seed: u64,
     /// Buffer pool and key buffer of a server that is tuned, MiB.
     pub pool_mib: u64,
     /// Where all this ran.
@@ -25,10 +27,10 @@ pub struct Setting {
 impl Setting {
     /// On this machine. The pool holds a day with its indexes, as that of the published study about did, between 64 MiB and a
     /// quarter of the memory.
-    pub fn here(records: u64, days: u32, memory_bytes: Option<u64>) -> Self {
+    pub fn here((records, days): (u64, u32), seed: u64, memory_bytes: Option<u64>) -> Self {
         let most = memory_bytes.map_or(1 << 30, |memory| memory / 4) >> 20;
         let pool_mib = ((records * ROW_BYTES) >> 20).min(most).max(64);
-        Self { records, days, pool_mib, place: MachineRecord::here(None) }
+        Self { records, days, seed, pool_mib, place: MachineRecord::here(None) }
     }
 
     /// Records of all days.
@@ -86,6 +88,12 @@ pub const CRASH: &str = "crash";
 /// From one table to a table for each day.
 pub const DISPATCH: &str = "dispatch";
 pub const DAYS: &str = "days";
+/// A log that clients send, each the whole of it.
+pub const REPLAY: &str = "replay";
+/// Large and small statements side by side.
+pub const MIXED: &str = "mixed";
+/// In the order of the log.
+pub const LOGGED: &str = "logged";
 
 /// All of them; each of its combinations is measured so often.
 pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
@@ -127,6 +135,19 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
             (DAYS, "the chain, day by day"),
             format!("{days} days of {records} records, InnoDB tuned: convert, load, dispatch, audit."),
             vec![Factor::named("source", sources)],
+        ),
+        part(
+            (REPLAY, "a log, replayed"),
+            "5,112 statements, 63 of them with large results; each client sends them all, one after the other.".to_owned(),
+            vec![
+                Factor::named("clients", [("1", "1 client"), ("4", "4 clients"), ("8", "8 clients"), ("12", "12 clients")]),
+                Factor::named("order", [(LOGGED, "as logged"), ("spread", "large results apart")]),
+            ],
+        ),
+        part(
+            (MIXED, "large and small statements side by side"),
+            "Half of the clients send 100 statements with large results, the others 100 with small ones.".to_owned(),
+            vec![Factor::named("clients", [("12", "12 clients"), ("20", "20 clients"), ("28", "28 clients")])],
         ),
     ]
 }

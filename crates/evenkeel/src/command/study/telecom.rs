@@ -19,7 +19,7 @@ const DAYS: u32 = 3;
 
 /// Synthetic call records of three days on a private server: exported, loaded (InnoDB untuned and tuned, MyISAM, Aria; indexes
 /// before and after), cut by a server that is killed, dispatched to a table for each day, and the whole chain with and without
-/// separators from the source. Every load is audited, record by record. Each figure is shown beside the published one.
+/// separators from the source; and a log of statements with large and small results that 1 to 28 clients send. Every load is audited, record by record. Each figure is shown beside the published one.
 #[derive(Debug, clap::Parser)]
 #[command(after_help = "\
 Examples:
@@ -34,7 +34,7 @@ pub struct Settings {
     /// Records of a day [default: 100000; --quick: 10000; published: 70000000]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1_000..=1_000_000_000))]
     records: Option<u64>,
-    /// Only these parts: export, load, crash, dispatch, days
+    /// Only these parts: export, load, crash, dispatch, days, replay, mixed
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
     /// Seed of records and order
@@ -46,7 +46,7 @@ pub struct Settings {
 pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
     let of: Settings = keys::read(NAME, &args.settings)?;
     let records = of.records.unwrap_or(if args.quick { 10_000 } else { 100_000 });
-    let setting = Setting::here(records, DAYS, Machine::read(None).memory_bytes);
+    let setting = Setting::here((records, DAYS), of.seed, Machine::read(None).memory_bytes);
     let all = parts(&setting, args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
     let parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;
     let home = session.home.display();

@@ -1,0 +1,143 @@
+//! The replayed log: statements like the published ones, made by a seed, sent by clients of whom each sends them all; and large ones
+//! beside small ones.
+
+use super::bench::{Bench, TABLE, note};
+use super::record::{LOGGED, REPLAY, TUNED};
+use crate::harness::Run;
+use crate::published::{PublishedError, Result, While, timed};
+use evenkeel_core::random::{Random, Seed};
+use evenkeel_haul::load::Indexes;
+use evenkeel_lab::replay::play::{Counts, Options, Pace, Replay, Who};
+use evenkeel_lab::replay::{Played, Recording};
+use evenkeel_wire::capture::{Answer, Asked, MAGIC, Opened, Record};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::slice::from_ref;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// As published: statements of ten hours, and those of them with large results.
+const STATEMENTS: u64 = 5_112;
+const LARGE: u64 = 63;
+const LARGE_ROWS: (u64, u64) = (64_415, 497_848);
+const SMALL_ROWS: u64 = 1_000;
+const HOURS_S: u64 = 10 * 3_600;
+/// Statements of each kind side by side.
+const MIXED: u64 = 100;
+/// Where not all rows are there, large results have this share of them at most.
+const SHARE_MAX: f64 = 0.5;
+
+impl Bench {
+    /// Sends the log by so many clients, or large and small statements by half of them each; longest times by kind.
+    pub fn replay_run(&mut self, part: &str, clients: u32, way: &str) -> Result<Run> {
+        self.make_ready(true)?;
+        let days = &self.files.days[..1];
+        let (rows, _) = self.load(TUNED, Indexes::After, days)?;
+        let mut run = Run::default();
+        self.audit(days, &[TABLE], &mut run)?;
+        let script = |large, small| self.script(rows, large, small);
+        let logs = match part {
+            REPLAY => vec![(script(LARGE, STATEMENTS - LARGE)?, clients)],
+            _ => vec![(script(MIXED, 0)?, clients / 2), (script(0, MIXED)?, clients - clients / 2)],
+        };
+        let (watch, longest) = (self.watch()?, Longest::default());
+        let (sent, seconds) = timed(|| self.send(&logs, way != LOGGED && part == REPLAY, &longest))?;
+        note(&mut run, seconds, sent, &watch);
+        let in_s = |nanos: &AtomicU64| nanos.load(Ordering::Relaxed) as f64 / 1e9;
+        run.set("large_s", in_s(&longest.large));
+        run.set("small_s", in_s(&longest.small));
+        Ok(run)
+    }
+
+    /// Sends all logs at once; the commands that were sent. An error of any of them ends the study.
+    fn send(&self, logs: &[(PathBuf, u32)], spread: bool, longest: &Longest) -> Result<u64> {
+        let recordings: Vec<Recording> = logs
+            .iter()
+            .map(|(path, _)| Recording::open(from_ref(path)).doing(|| "reading the log"))
+            .collect::<Result<_>>()?;
+        let (counts, take) = (Counts::default(), |played: &Played, _: &[u8]| longest.note(played));
+        std::thread::scope(|scope| {
+            let send = |(recording, (_, clients)): (&Recording, &(PathBuf, u32))| {
+                let (who, pace) = (Who::Clients(*clients), Pace::Flat);
+                let options = Options { who, pace, writes: false, ordered: false, spread, days: 0 };
+                let (targets, counts, stop, take) = (from_ref(&self.target), &counts, &self.stop, &take);
+                Replay { recording, targets, options, counts, stop, take }.run()
+            };
+            let all: Vec<_> = recordings.iter().zip(logs).map(|log| scope.spawn(move || send(log))).collect();
+            all.into_iter().try_for_each(|one| match one.join() {
+                Ok(done) => Ok(done?),
+                Err(_) => Err(PublishedError::wrong("a client of the replay ended".to_owned())),
+            })
+        })?;
+        let (sent, failed) = (counts.played.load(Ordering::Relaxed), longest.failed.load(Ordering::Relaxed));
+        let commands = recordings
+            .iter()
+            .zip(logs)
+            .map(|(one, (_, clients))| one.commands() as u64 * u64::from(*clients));
+        match sent == commands.sum::<u64>() && failed == 0 {
+            true => Ok(sent),
+            false => Err(PublishedError::wrong(format!("{sent} statements were sent, and {failed} failed"))),
+        }
+    }
+
+    /// A log of so many statements with large and with small results, drawn by the study's seed, in any order.
+    fn script(&self, rows: u64, large: u64, small: u64) -> Result<PathBuf> {
+        let path = self.files.scratch.path().join(format!("log-{large}-{small}.capture"));
+        let mut random = Random::new(Seed(self.setting.seed).child("statements").numbered(large));
+        let mut kinds: Vec<bool> = (0..large + small).map(|number| number < large).collect();
+        for at in (1..kinds.len()).rev() {
+            kinds.swap(at, random.uniform(0, at as u64) as usize);
+        }
+        let mut bytes = [&MAGIC[..], b"{\"source\":\"study\"}\n"].concat();
+        let database = self.target.database.as_deref().unwrap_or_default().as_bytes();
+        Record::Opened(Opened { session: 1, at: 0, user: b"study", database, is_late: false })
+            .write(&mut bytes);
+        for (number, is_large) in (0..).zip(kinds) {
+            let (count, sql) = statement(is_large, rows, &mut random);
+            let start = number * HOURS_S * 1_000_000_000 / STATEMENTS;
+            let answer = Answer { rows: Some(count), ..Answer::default() };
+            let command = &[b"\x03", sql.as_bytes()].concat();
+            Record::Asked(Asked { session: 1, start, end: None, command, answer }).write(&mut bytes);
+        }
+        write(&path, &bytes)?;
+        Ok(path)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).doing(|| format!("writing {}", path.display()))
+}
+
+/// A report that is sorted, as large as one of the published, or a look at some calls; with its rows.
+fn statement(is_large: bool, rows: u64, random: &mut Random) -> (u64, String) {
+    let scale = (SHARE_MAX * rows as f64 / LARGE_ROWS.1 as f64).min(1.0);
+    let scaled = |count: u64| ((count as f64 * scale) as u64).max(1);
+    let count = match is_large {
+        true => random.uniform(scaled(LARGE_ROWS.0), scaled(LARGE_ROWS.1)),
+        false => random.uniform(1, SMALL_ROWS.min(rows / 10).max(1)),
+    };
+    let first = random.uniform(1, rows.saturating_sub(count).max(1));
+    let order = if is_large { "called, start" } else { "seq" };
+    let sql = format!(
+        "SELECT seq, calling, called, start, seconds, cell, amount FROM {TABLE} WHERE seq BETWEEN {first} AND {} ORDER BY {order}",
+        first + count - 1
+    );
+    (count, sql)
+}
+
+/// Longest times of statements with large and with small results, nanoseconds; and how many failed.
+#[derive(Default)]
+struct Longest {
+    large: AtomicU64,
+    small: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl Longest {
+    fn note(&self, played: &Played) {
+        let Some(answer) = &played.answers[0] else { return };
+        let is_wrong = answer.error.is_some() || played.recorded.rows != Some(answer.rows);
+        self.failed.fetch_add(u64::from(is_wrong), Ordering::Relaxed);
+        let of = if answer.rows > SMALL_ROWS { &self.large } else { &self.small };
+        of.fetch_max(answer.response.0, Ordering::Relaxed);
+    }
+}
