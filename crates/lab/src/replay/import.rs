@@ -4,7 +4,7 @@ use super::log::{
     GeneralEntry, GeneralLog, Line, Lines, PlainEntry, PlainLog, Recognised, SlowEntry, SlowLog, Source,
     login, recognise,
 };
-use super::sink::Sink;
+use super::sink::{QUERY, RESET_CONNECTION, Sink};
 use evenkeel_os::Stop;
 use evenkeel_wire::capture::{Answer, COMMAND_MAX, Why};
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub enum Skipped {
     NoStatement,
     /// Lines before the first entry.
     NoEntry,
-    /// A command of the client, as DELIMITER.
+    /// Statements between two DELIMITER lines of a client.
     OfClient,
 }
 
@@ -88,14 +88,14 @@ pub fn import(input: &mut dyn BufRead, out: &mut dyn Write, stop: &Stop) -> Resu
     let summary = Summary { log, commands: 0, skipped: BTreeMap::new(), undated: None, is_stopped: false };
     let mut import = Import { sink, summary, coarse: 0 };
     let mut reader = LogReader::new(source);
-    while let Some(line) = lines.next().map_err(ImportError::Read)? {
+    while let Some(line) = lines.read().map_err(ImportError::Read)? {
         if stop.is_set() {
             import.summary.is_stopped = true;
             break;
         }
-        reader.line(&line, &mut import).map_err(ImportError::Write)?;
+        reader.take(Some(&line), &mut import).map_err(ImportError::Write)?;
     }
-    reader.finish(&mut import).map_err(ImportError::Write)?;
+    reader.take(None, &mut import).map_err(ImportError::Write)?;
     import.sink.flush().map_err(ImportError::Write)?;
     import.summary.commands = import.sink.commands;
     Ok(import.summary)
@@ -116,23 +116,33 @@ impl LogReader {
         }
     }
 
-    fn line(&mut self, line: &Line<'_>, import: &mut Import<'_>) -> io::Result<()> {
+    /// Takes a line, or the end.
+    fn take(&mut self, line: Option<&Line<'_>>, import: &mut Import<'_>) -> io::Result<()> {
         match self {
             Self::General(log) => {
-                let entry = log.line(line, &|session| import.sink.is_known(session));
-                import.summary.skip(Skipped::NoEntry, line.number, std::mem::take(&mut log.strays));
+                let is_known = |session| import.sink.is_known(session);
+                let entry = match line {
+                    Some(line) => log.line(line, &is_known),
+                    None => log.finish(),
+                };
+                let strays = std::mem::take(&mut log.strays);
+                import.summary.skip(Skipped::NoEntry, line.map_or(0, |line| line.number), strays);
                 entry.map_or(Ok(()), |entry| import.general(&entry))
             }
-            Self::Slow(log) => log.line(line).map_or(Ok(()), |entry| import.slow(&entry)),
-            Self::Sql(log) => log.line(line).map_or(Ok(()), |entry| import.plain(&entry)),
-        }
-    }
-
-    fn finish(self, import: &mut Import<'_>) -> io::Result<()> {
-        match self {
-            Self::General(mut log) => log.finish().map_or(Ok(()), |entry| import.general(&entry)),
-            Self::Slow(mut log) => log.finish().map_or(Ok(()), |entry| import.slow(&entry)),
-            Self::Sql(mut log) => log.finish().map_or(Ok(()), |entry| import.plain(&entry)),
+            Self::Slow(log) => {
+                let entry = match line {
+                    Some(line) => log.line(line),
+                    None => log.finish(),
+                };
+                entry.map_or(Ok(()), |entry| import.slow(&entry))
+            }
+            Self::Sql(log) => {
+                let entry = match line {
+                    Some(line) => log.line(line),
+                    None => log.finish(),
+                };
+                entry.map_or(Ok(()), |entry| import.plain(&entry))
+            }
         }
     }
 }
@@ -159,7 +169,9 @@ impl Import<'_> {
             },
             "Quit" => self.sink.quit(session, at)?,
             "Init DB" => self.sink.use_database(session, at, text)?,
-            "Reset Connection" | "Reset connection" => self.sink.reset(session, at)?,
+            "Reset Connection" | "Reset connection" => {
+                self.sink.ask(session, RESET_CONNECTION, b"", (at, None), Answer::default())?
+            }
             "Query" if sql_prepares(text) => self.summary.skip(Skipped::Prepared, entry.line, 1),
             "Query" | "Execute" if entry.text.is_open() => {
                 self.left(Skipped::Cut, entry.line, session, at)?
@@ -192,7 +204,9 @@ impl Import<'_> {
         if let Some(command) = entry.administrator_command() {
             match command {
                 b"Quit" => self.sink.quit(session, start)?,
-                b"Reset Connection" | b"Reset connection" => self.sink.reset(session, start)?,
+                b"Reset Connection" | b"Reset connection" => {
+                    self.sink.ask(session, RESET_CONNECTION, b"", (start, None), Answer::default())?
+                }
                 b"Change user" => self.left(Skipped::NotRepeatable, entry.line, session, start)?,
                 b"Prepare" | b"Close stmt" => self.summary.skip(Skipped::Prepared, entry.line, 1),
                 _ => self.summary.skip(Skipped::NoStatement, entry.line, 1),
@@ -216,9 +230,8 @@ impl Import<'_> {
         if !self.sink.is_known(session) {
             self.sink.connect(session, self.coarse, b"", b"")?;
         }
-        let of_client = text.get(..10).is_some_and(|word| word.eq_ignore_ascii_case(b"delimiter "));
         let problem = match problem(text, entry.text.is_too_long) {
-            None if of_client => Some(Skipped::OfClient),
+            None if entry.is_of_client => Some(Skipped::OfClient),
             None if !entry.text.is_whole() => Some(Skipped::Cut),
             problem => problem,
         };
@@ -236,7 +249,7 @@ impl Import<'_> {
     ) -> io::Result<()> {
         match problem {
             Some(why) => self.left(why, line, session, start),
-            None => self.sink.query(session, start, end, text, answer),
+            None => self.sink.ask(session, QUERY, text, (start, end), answer),
         }
     }
 

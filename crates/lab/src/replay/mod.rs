@@ -11,6 +11,8 @@ pub mod reads;
 pub mod recording;
 mod records;
 mod sink;
+#[cfg(test)]
+mod tests;
 
 pub use hash::RowHash;
 pub use recording::Recording;

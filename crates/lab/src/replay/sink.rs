@@ -5,9 +5,9 @@ use evenkeel_wire::capture::{Answer, Asked, LeftOut, MAGIC, Opened, Record, Why}
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-const QUERY: u8 = 3;
+pub const QUERY: u8 = 3;
 const INIT_DB: u8 = 2;
-const RESET_CONNECTION: u8 = 31;
+pub const RESET_CONNECTION: u8 = 31;
 /// Most sessions that are remembered. Many logs do not say when a session ends.
 const SESSIONS_MAX: usize = 1 << 20;
 /// Longest name of a user or a database.
@@ -97,27 +97,13 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    pub fn reset(&mut self, session: u64, at: u64) -> io::Result<()> {
-        self.ask(session, RESET_CONNECTION, b"", (at, None), Answer::default())
-    }
-
-    pub fn query(
-        &mut self,
-        session: u64,
-        at: u64,
-        end: Option<u64>,
-        text: &[u8],
-        answer: Answer,
-    ) -> io::Result<()> {
-        self.ask(session, QUERY, text, (at, end), answer)
-    }
-
     pub fn left_out(&mut self, session: u64, at: u64, why: Why) -> io::Result<()> {
         self.open(session, at)?;
         self.write(&Record::LeftOut(LeftOut { session, at, commands: 1, why }))
     }
 
-    fn ask(
+    /// A command by its number in the protocol.
+    pub fn ask(
         &mut self,
         session: u64,
         number: u8,

@@ -109,7 +109,7 @@ fn times(check: &Check) -> String {
     };
     let ends = match check.with_end {
         0 => "ends are not known: --order has nothing to go by".to_owned(),
-        known if known >= check.commands => "ends are known".to_owned(),
+        known if known >= check.statements.values().sum() => "ends are known".to_owned(),
         known => format!("ends of {} commands are known", format::count(known)),
     };
     format!("{starts}; {ends}")
@@ -159,7 +159,7 @@ fn left_out(why: &str, left: &Left) -> String {
         "prepared" => "prepare or name a prepared statement; what they ran has an entry of its own",
         "no-statement" => "no statement, such as Ping",
         "no-entry" => "lines before the first entry",
-        "of-client" => "for a client, such as DELIMITER",
+        "of-client" => "between two DELIMITER lines, which only a client understands",
         other => other,
     };
     at_line(&format!("{} {words}", format::count(left.count)), left)

@@ -67,7 +67,7 @@ pub fn recognise(head: &[u8]) -> Option<Recognised> {
             let time = lines().find_map(|line| time::parse(line.split(|byte| *byte == b'\t').next()?));
             Some(found(Source::GeneralLog, known(time)))
         }
-        None if lines().any(|line| line.trim_ascii_end().ends_with(b";")) => {
+        None if is_text(head) && lines().any(|line| line.trim_ascii_end().ends_with(b";")) => {
             let time = lines().find_map(plain::dated).map(|(time, _)| time);
             // People write fractions now and then: one date in whole seconds says little.
             let fine = lines().filter_map(plain::dated).map(|(time, _)| time).find(|time| time.is_fine);
@@ -75,6 +75,11 @@ pub fn recognise(head: &[u8]) -> Option<Recognised> {
         }
         None => None,
     }
+}
+
+/// Whether it begins as a statement or a comment does.
+fn is_text(head: &[u8]) -> bool {
+    head.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"-#/(".contains(byte))
 }
 
 /// The version in `/usr/sbin/mariadbd, Version: 10.11.19-MariaDB (Debian 12). started with:`.

@@ -26,7 +26,7 @@ impl<'a> Lines<'a> {
     }
 
     /// `None` at the end.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub fn read(&mut self) -> io::Result<Option<Line<'_>>> {
         self.line.clear();
         let length = Read::take(&mut *self.input, self.max as u64).read_until(b'\n', &mut self.line)?;
         let is_whole = self.line.ends_with(b"\n");
@@ -60,12 +60,12 @@ impl Text {
         !self.is_begun
     }
 
-    /// A string, a quoted name or a comment goes on in the next line.
+    /// A string, a quoted name or a comment goes on in the next line. Of a text that is too long nobody knows.
     pub fn is_open(&self) -> bool {
-        self.open.is_some()
+        self.open.is_some() && !self.is_too_long
     }
 
-    /// Whether a semicolon ends it. Of one that is too long nobody knows.
+    /// Whether a semicolon ends it, or may.
     pub fn is_whole(&self) -> bool {
         self.is_too_long || self.ends && !self.is_open()
     }

@@ -25,7 +25,7 @@ const ROW_BYTES_MAX: usize = 1_024;
 pub fn read_slow_log(input: &mut dyn BufRead, stop: &Stop) -> io::Result<Option<(String, Vec<Group>)>> {
     let (mut log, mut entries) = (Log::default(), SlowLog::new(TEXT_MAX));
     let mut lines = Lines::new(input, TEXT_MAX);
-    while let Some(line) = lines.next()?.filter(|_| !stop.is_set()) {
+    while let Some(line) = lines.read()?.filter(|_| !stop.is_set()) {
         entries.line(&line).iter().for_each(|entry| log.take(entry));
     }
     entries.finish().iter().for_each(|entry| log.take(entry));
