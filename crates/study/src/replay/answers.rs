@@ -20,9 +20,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 6] =
-        [Self::Error, Self::ErrorGone, Self::Rows, Self::Affected, Self::Values, Self::Warnings];
-
     pub fn words(self) -> &'static str {
         match self {
             Self::Error => "new errors",
