@@ -157,6 +157,7 @@ fn left_out(why: &str, left: &Left) -> String {
         "cut" => "cut: the log ends there, or another entry begins",
         "secret" => "hide a password as <secret>",
         "prepared" => "prepare or name a prepared statement; what they ran has an entry of its own",
+        "inner" => "asked by a procedure, whose CALL has an entry of its own",
         "no-statement" => "no statement, such as Ping",
         "no-entry" => "lines before the first entry",
         "of-client" => "between two DELIMITER lines, which only a client understands",
