@@ -4,21 +4,26 @@ use crate::view::metric::{Text, label, metrics, object};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::TenantCensus;
 use evenkeel_core::control::{Sensor, values};
+use evenkeel_guard::capture::Capture;
 use evenkeel_guard::proxy::Stats;
 use evenkeel_guard::snapshot::Snapshot;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
+use std::sync::atomic::Ordering;
 
 /// Upper ends of the buckets of waits, in milliseconds.
 const BUCKETS_MS: [u64; 10] = [1, 5, 10, 50, 100, 500, 1_000, 5_000, 30_000, 120_000];
 const TENANTS_MAX: usize = 50;
 
 /// `up`: the server answers and takes logins.
-pub fn text(snapshot: &Snapshot, stats: &Stats, up: bool) -> String {
+pub fn text(snapshot: &Snapshot, stats: &Stats, capture: Option<&Capture>, up: bool) -> String {
     let mut out = Text::new("evenkeel_guard_");
     out.add(METRICS, snapshot);
     out.add(CONNECTIONS, stats);
     out.add(BACKEND, &up);
+    if let Some(capture) = capture {
+        out.add(CAPTURE, capture);
+    }
     let tenants = &snapshot.census.tenants;
     let name = |tenant: &TenantCensus| label("tenant", &tenant.name);
     out.each(TENANTS, tenants, name);
@@ -90,6 +95,13 @@ metrics! { METRICS: |s: Snapshot|
     json "tenants" => first_tenants(s);
 }
 
+metrics! { CAPTURE: |c: Capture|
+    gauge "capture_running" "Whether what passes is written to files." => u8::from(c.failed().is_none());
+    counter "capture_commands_total" "Commands written to files." => c.commands.load(Ordering::Relaxed);
+    counter "capture_left_out_total" "Commands that were not written." => c.left_out.load(Ordering::Relaxed);
+    counter "capture_bytes_total" "Bytes written to files." => c.bytes.load(Ordering::Relaxed);
+}
+
 metrics! { CONNECTIONS: |s: Stats|
     gauge "connections" "Clients that are connected." => open(s);
     counter "connections_total" "Clients that were accepted." => s.accepted.get();
@@ -154,7 +166,7 @@ mod tests {
         let stats = Stats::default();
         (0..9).for_each(|_| stats.accepted.add());
         (0..2).for_each(|_| stats.closed.add());
-        let text = text(&snapshot(), &stats, true);
+        let text = text(&snapshot(), &stats, None, true);
         for line in [
             "evenkeel_guard_limit 4",
             "evenkeel_guard_running 4",

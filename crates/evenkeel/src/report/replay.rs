@@ -5,9 +5,9 @@ use super::legend::{Look, Text, legend};
 use super::page::{banner, card, document};
 use super::plots::WIDE;
 use super::sections::{field, head, row, section, table, unbroken};
-use crate::format::{self, ABSENT, TimeUnit};
+use crate::format::{self, ABSENT};
 use evenkeel_core::caveat::{Caveat, Severity};
-use evenkeel_study::replay::{Line, Mode, Planned, Report, Speed, Timing};
+use evenkeel_study::replay::{Difference, Line, Report, Speed, Timing};
 
 /// Characters of a statement.
 const NAME: usize = 40;
@@ -76,9 +76,8 @@ fn scatter(report: &Report) -> String {
         traces,
     };
     let words = format!(
-        "A mark for each kind of statement at {}, and a small dot for its time {}.",
-        report.names[1],
-        first_words(report)
+        "A mark for each kind of statement at {}, and a small dot for its time at {}.",
+        report.names[1], report.names[0]
     );
     let looks = LOOKS.map(|(words, hue, marker)| (Look { hue, marker, dashed: true }, words));
     let legend = legend(looks.into_iter());
@@ -86,19 +85,12 @@ fn scatter(report: &Report) -> String {
     format!("<section id=\"charts\">\n{figure}</section>\n")
 }
 
-fn first_words(report: &Report) -> String {
-    match report.mode {
-        Mode::Recorded => "in the recording".to_owned(),
-        Mode::Servers => format!("at {}", report.names[0]),
-    }
-}
-
 /// Each has a trace of its own, since points of a trace are joined.
 fn trace(line: &Line, names: &[String; 2]) -> Option<Trace> {
     let [first, second] = line.timing.as_ref()?.mean_ms;
     let (verdict, look) = look(line);
     let x = line.rows.max(NO_ROWS);
-    let [one, two] = [first, second].map(milliseconds);
+    let [one, two] = [first, second].map(format::time);
     let tip = format!(
         "{}\n{verdict}\n{two} at {}, {one} at {}\n{} rows, {} executions",
         line.name(NAME),
@@ -115,11 +107,6 @@ fn trace(line: &Line, names: &[String; 2]) -> Option<Trace> {
         dots: vec![(x, first)],
         ..Trace::default()
     })
-}
-
-fn milliseconds(ms: f64) -> String {
-    let unit = TimeUnit::suiting(ms);
-    format!("{} {}", format::significant(ms * unit.per_ms(), 3), unit.symbol())
 }
 
 fn lines(report: &Report) -> String {
@@ -151,8 +138,8 @@ fn one_line(line: &Line) -> String {
         format!("<td class=\"{}\">{}</td>", class(line.differs()), Text(&line.answers())),
         format!("<td class=\"{}\">{speed}</td>", class(line.speed() == Speed::Worse)),
         field(&timing(Timing::words)),
-        field(&timing(|timing| milliseconds(timing.mean_ms[0]))),
-        field(&timing(|timing| milliseconds(timing.mean_ms[1]))),
+        field(&timing(|timing| format::time(timing.mean_ms[0]))),
+        field(&timing(|timing| format::time(timing.mean_ms[1]))),
         field(&format::short(line.rows)),
         field(&format::count(line.executions)),
     ];
@@ -160,10 +147,8 @@ fn one_line(line: &Line) -> String {
 }
 
 fn plans(report: &Report) -> String {
-    let item = |(at, planned): (usize, &Planned)| {
-        Some(plan(report, report.lines.get(planned.line)?, planned, at == 0))
-    };
-    let items: String = report.plans.iter().enumerate().filter_map(item).collect();
+    let planned = report.lines.iter().filter(|line| !line.plans.is_empty());
+    let items: String = planned.enumerate().map(|(at, line)| plan(report, line, at == 0)).collect();
     if items.is_empty() {
         return items;
     }
@@ -171,19 +156,16 @@ fn plans(report: &Report) -> String {
     section("plans", "The worst", words, &items)
 }
 
-fn plan(report: &Report, line: &Line, planned: &Planned, is_open: bool) -> String {
-    let differences: String = line
-        .differences
-        .iter()
-        .map(|difference| format!("<p class=\"bad\">{}</p>", Text(&difference.words())))
-        .collect();
+fn plan(report: &Report, line: &Line, is_open: bool) -> String {
+    let words = |found: &Difference| format!("<p class=\"bad\">{}</p>", Text(&found.words()));
+    let differences: String = line.differences.iter().map(words).collect();
     // Against a recording there is one server, the second side.
-    let names = report.names.iter().skip(report.names.len().saturating_sub(planned.plans.len()));
+    let names = report.names.iter().skip(report.names.len().saturating_sub(line.plans.len()));
     let one = |(name, plan): (&String, &Option<String>)| {
         let plan = plan.as_deref().unwrap_or(ABSENT);
         format!("<div><h4>Plan at {}</h4><pre>{}</pre></div>", Text(name), Text(plan.trim_end()))
     };
-    let plans: String = names.zip(&planned.plans).map(one).collect();
+    let plans: String = names.zip(&line.plans).map(one).collect();
     format!(
         "<details class=\"plan\"{}><summary><b>{}</b> <span class=\"chip\">{}</span></summary>{differences}\
          <pre>{}{}</pre><div class=\"grid\">{plans}</div></details>\n",
@@ -226,7 +208,7 @@ mod tests {
         for line in &mut report.lines {
             line.sql = "SELECT '<evil>\"'".to_owned();
         }
-        report.plans[0].plans[1] = Some("</pre><evil>".to_owned());
+        report.lines[0].plans[1] = Some("</pre><evil>".to_owned());
         let page = html(&report);
         assert_eq!(fault(&page), None);
         assert!(!page.contains("<evil"));

@@ -18,37 +18,8 @@ const ROWS: &str = "INSERT INTO test.every VALUES (7, 18446744073709551615, -5, 
                     b'0', '', '', 'a', '', '[]', NULL), (9, 1, 127, 123456789.1234, 16777217, 123456789.123456789, NULL, NULL, \
                     NULL, '838:59:59', 0, NULL, NULL, NULL, NULL, NULL, NULL, 'n')";
 /// What is asked of the table, one at a time.
-const COLUMNS: [&str; 29] = [
-    "*",
-    "id",
-    "big",
-    "small",
-    "price",
-    "one",
-    "two",
-    "day",
-    "at",
-    "stamp",
-    "span",
-    "born",
-    "flags",
-    "word",
-    "raw",
-    "kind",
-    "size",
-    "note",
-    "COUNT(*)",
-    "AVG(big)",
-    "SUM(price)",
-    "AVG(two) * 3",
-    "SUM(one)",
-    "MAX(at)",
-    "MIN(span)",
-    "id / 3",
-    "born + 0",
-    "CONCAT(two)",
-    "NULL",
-];
+const COLUMNS: &str = "*;id;big;small;price;one;two;day;at;stamp;span;born;flags;word;raw;kind;size;note;COUNT(*);AVG(big);\
+                       SUM(price);AVG(two) * 3;SUM(one);MAX(at);MIN(span);id / 3;born + 0;CONCAT(two);NULL";
 
 /// Of the answers to all questions, in text and in binary.
 fn hashes(program: Option<&str>) -> Vec<(&'static str, [u64; 2])> {
@@ -61,14 +32,14 @@ fn hashes(program: Option<&str>) -> Vec<(&'static str, [u64; 2])> {
     {
         control.exec(sql).expect(sql);
     }
-    let mut of = |column: &&'static str| {
+    let mut of = |column: &'static str| {
         let sql = format!("SELECT {column} FROM test.every GROUP BY id");
         let (mut text, mut binary) = (RowHash::new(), RowHash::new());
         control.run(&sql, Some(&mut |row: &Row<'_>| text.row(row))).expect(&sql);
         control.execute(&sql, &[], Some(&mut |row: &Row<'_>| binary.row(row))).expect(&sql);
-        (*column, [text.finish(), binary.finish()])
+        (column, [text.finish(), binary.finish()])
     };
-    COLUMNS.iter().map(&mut of).collect()
+    COLUMNS.split(';').map(&mut of).collect()
 }
 
 #[test]

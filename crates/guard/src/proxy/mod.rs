@@ -25,6 +25,7 @@ pub mod parts {
     pub use super::shared::session_of;
 }
 
+use crate::capture::Capture;
 use crate::control::Reach;
 pub use arrivals::{Count, Runaway, Stats};
 use evenkeel_core::Nanos;
@@ -76,6 +77,11 @@ impl Handle {
 
     pub fn stats(&self) -> &Stats {
         &self.0.stats
+    }
+
+    /// What passes is written there, if it is.
+    pub fn capture(&self) -> Option<&Capture> {
+        self.0.terms.plan.capture.as_deref()
     }
 
     /// When a client's connection heard the server last; zero for never.

@@ -1,10 +1,12 @@
 //! What a guard has to know before it starts.
 
+use crate::capture::Capture;
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::Options;
 use evenkeel_core::gate::Rules;
 use evenkeel_os::address::Address;
 use evenkeel_os::tls::{BackendTls, ClientTls};
+use std::sync::Arc;
 
 /// By what clients share the gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Plan {
     pub proxy_protocol: bool,
     /// Refuses accounts that are bound to hosts: through a guard all clients come from its own.
     pub refuse_host_accounts: bool,
+    /// Where what passes is written, if it is.
+    pub capture: Option<Arc<Capture>>,
     pub client_tls: ClientTls,
     pub backend_tls: BackendTls,
 }
@@ -65,6 +69,7 @@ impl Plan {
             silence_max: Nanos::from_secs(15),
             proxy_protocol: false,
             refuse_host_accounts: false,
+            capture: None,
             client_tls: ClientTls::default(),
             backend_tls: BackendTls::default(),
         }

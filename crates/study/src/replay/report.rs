@@ -1,6 +1,6 @@
 //! A comparison in words and by kind of statement, the worst first.
 
-use super::{Comparison, Difference, Digest, Mode, Speed, Timing, times};
+use super::{Comparison, Difference, Digest, Mode, Plans, Speed, Timing, times};
 use crate::format::{count, percent};
 use crate::store::caveats;
 use evenkeel_core::caveat::{Caveat, Severity};
@@ -29,8 +29,6 @@ pub struct Report {
     pub timing: Option<Timing>,
     /// The worst first.
     pub lines: Vec<Line>,
-    /// Of the first of them.
-    pub plans: Vec<Planned>,
     #[serde(with = "caveats")]
     pub caveats: Vec<Caveat>,
 }
@@ -51,13 +49,7 @@ pub struct Line {
     pub rows: f64,
     pub differences: Vec<Difference>,
     pub timing: Option<Timing>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct Planned {
-    /// Place in the lines.
-    pub line: usize,
-    /// By server.
+    /// By server, of the worst; empty of others.
     pub plans: Vec<Option<String>>,
 }
 
@@ -73,6 +65,7 @@ impl Line {
             rows: digest.rows as f64 / digest.executions as f64,
             differences: digest.differences.clone(),
             timing,
+            plans: Vec::new(),
         }
     }
 
@@ -119,7 +112,7 @@ impl Line {
 }
 
 impl Report {
-    pub(super) fn of(found: &Comparison, plans: &mut dyn FnMut(usize, &str) -> Option<String>) -> Self {
+    pub(super) fn of(found: &Comparison, plans: Plans<'_>) -> Self {
         let all: Vec<&Digest> = found.digests.iter().chain(&found.others).collect();
         let timings = times::judged(all.iter().map(|digest| &digest.times), found.tolerance);
         let mut lines: Vec<Line> =
@@ -128,6 +121,7 @@ impl Report {
             let key = |line: &Line| (!line.differs(), line.speed());
             key(one).cmp(&key(other)).then(other.ratio().total_cmp(&one.ratio()))
         });
+        plan(&mut lines, found, plans);
         let mut report = Self {
             version: VERSION,
             mode: found.mode,
@@ -138,7 +132,6 @@ impl Report {
             is_finding: lines.iter().any(Line::is_finding),
             executions: lines.iter().map(|line| line.executions).sum(),
             timing: times::judged([&found.times].into_iter(), found.tolerance).remove(0),
-            plans: planned(&lines, found, plans),
             lines,
             caveats: caveats_of(found),
         };
@@ -171,22 +164,19 @@ impl Report {
 
     fn answers(&self) -> String {
         let (second, all) = (&self.names[1], kinds(self.lines.len()));
-        let as_first = match self.mode {
-            Mode::Recorded => "recorded".to_owned(),
-            Mode::Servers => format!("{} does", self.names[0]),
+        let number = |is: fn(&Line) -> bool| match self.lines.iter().filter(|line| is(line)).count() {
+            0 => "none".to_owned(),
+            number => count(number as u64),
         };
-        match self.lines.iter().filter(|line| line.differs()).count() {
-            0 if self.unrecorded == self.executions => {
-                let failed = match self.lines.iter().filter(|line| line.failed > 0).count() {
-                    0 => "none of".to_owned(),
-                    failed => format!("{} of", count(failed as u64)),
-                };
-                format!(
-                    "{second} gives an error to {failed} {all}, and the recording has no answers to compare"
-                )
-            }
-            0 => format!("{second} answers {all} as {as_first}"),
-            differ => format!("{second} answers {} of {all} differently", count(differ as u64)),
+        let differ = number(Line::differs);
+        match self.mode {
+            _ if differ != "none" => format!("{second} answers {differ} of {all} differently"),
+            Mode::Recorded if self.unrecorded == self.executions => format!(
+                "{second} gives an error to {} of {all}, and the recording has no answers to compare",
+                number(|line| line.failed > 0)
+            ),
+            Mode::Recorded => format!("{second} answers {all} as recorded"),
+            Mode::Servers => format!("{second} answers {all} as {} does", self.names[0]),
         }
     }
 
@@ -228,70 +218,39 @@ fn kinds(number: usize) -> String {
     }
 }
 
-/// Plans of the worst that need a look: those that differ, are worse, or may be.
-fn planned(
-    lines: &[Line],
-    found: &Comparison,
-    plans: &mut dyn FnMut(usize, &str) -> Option<String>,
-) -> Vec<Planned> {
+/// Asks for the plans of the worst that need a look: those that differ, are worse, or may be.
+fn plan(lines: &mut [Line], found: &Comparison, plans: Plans<'_>) {
     let servers = if found.mode == Mode::Servers { 0..2 } else { 0..1 };
-    let is_asked = |line: &Line| {
-        line.is_finding() || line.speed() == Speed::NotKnown && line.ratio() > 1.0 + found.tolerance
-    };
-    let asked = lines.iter().enumerate().filter(|(_, line)| is_asked(line)).take(WORST);
-    let of = |line: &Line, server, plans: &mut dyn FnMut(usize, &str) -> Option<String>| {
-        if line.is_cut || line.digest.is_none() { None } else { plans(server, &line.sql) }
-    };
-    asked
-        .map(|(at, line)| Planned {
-            line: at,
-            plans: servers.clone().map(|server| of(line, server, plans)).collect(),
-        })
-        .collect()
+    let is_slow = |line: &Line| line.speed() == Speed::NotKnown && line.ratio() > 1.0 + found.tolerance;
+    for line in lines.iter_mut().filter(|line| line.is_finding() || is_slow(line)).take(WORST) {
+        let is_whole = !line.is_cut && line.digest.is_some();
+        let mut ask = |server| if is_whole { plans(server, &line.sql) } else { None };
+        line.plans = servers.clone().map(&mut ask).collect();
+    }
 }
 
+const RECORDED: &str = "times were recorded, by another machine, load or state of caches. Ratios compare all of that, and not the \
+                        versions alone: replay against two servers to compare these.";
+const SET_ASIDE: &str = "executions gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, \
+                         writes in between): their results are not compared.";
+const UNRECORDED: &str = "executions have no recorded answer: errors there may be none that are new. A capture \
+                          (`evenkeel guard --capture`) has answers.";
+const UNANSWERED: &str = "executions were not answered by both sides and are not compared.";
+const OTHERS: &str = "executions are of further kinds of statements, which are compared as if they were one.";
+
 fn caveats_of(found: &Comparison) -> Vec<Caveat> {
-    let mut caveats = Vec::new();
-    let is_timed = found.times.is_known();
-    if found.mode == Mode::Recorded && is_timed {
-        caveats.push(Caveat::new(
-            "recorded-times",
-            Severity::Doubt,
-            "The recorded times are those of another machine, load or state of caches. Ratios compare all of that, and not the \
-             versions alone: replay against two servers to compare these.",
-        ));
-    }
-    let counted = |code, number: u64, severity, text: &str| {
-        let text = format!("{} {text}", count(number));
-        (number > 0).then(|| Caveat::new(code, severity, text).with("executions", number as f64))
-    };
+    let recorded = if found.mode == Mode::Recorded { found.times.executions() } else { 0 };
     let set_aside = found.digests.iter().chain(&found.others).map(|digest| digest.set_aside).sum();
     let others = found.others.as_ref().map_or(0, |others| others.executions);
-    caveats.extend(counted(
-        "set-aside",
-        set_aside,
-        Severity::Note,
-        "executions gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, writes in between): \
-         their results are not compared.",
-    ));
-    caveats.extend(counted(
-        "unrecorded",
-        found.unrecorded,
-        Severity::Note,
-        "executions have no recorded answer: errors there may be none that are new. A capture (`evenkeel guard --capture`) has \
-         answers.",
-    ));
-    caveats.extend(counted(
-        "unanswered",
-        found.unanswered,
-        Severity::Doubt,
-        "executions were not answered by both sides and are not compared.",
-    ));
-    caveats.extend(counted(
-        "other-statements",
-        others,
-        Severity::Note,
-        "executions are of further kinds of statements, which are compared as if they were one.",
-    ));
-    caveats
+    let all = [
+        ("recorded-times", recorded, Severity::Doubt, RECORDED),
+        ("set-aside", set_aside, Severity::Note, SET_ASIDE),
+        ("unrecorded", found.unrecorded, Severity::Note, UNRECORDED),
+        ("unanswered", found.unanswered, Severity::Doubt, UNANSWERED),
+        ("other-statements", others, Severity::Note, OTHERS),
+    ];
+    let caveat = |(code, number, severity, text): (_, u64, _, &str)| {
+        Caveat::new(code, severity, format!("{} {text}", count(number))).with("executions", number as f64)
+    };
+    all.into_iter().filter(|(_, number, ..)| *number > 0).map(caveat).collect()
 }

@@ -88,8 +88,8 @@ impl Times {
         }
     }
 
-    pub fn is_known(&self) -> bool {
-        self.executions > 0
+    pub fn executions(&self) -> u64 {
+        self.executions
     }
 
     fn begin(&mut self, log: f64) {

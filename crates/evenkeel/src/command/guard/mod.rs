@@ -1,6 +1,7 @@
 //! `evenkeel guard`: as many transactions run as keep the server at its peak, by a proxy or by a plugin of the server.
 
 mod account;
+mod capture;
 mod demo;
 mod install;
 mod run;
@@ -53,6 +54,9 @@ pub struct Args {
     /// Flags of a running guard
     #[command(flatten)]
     flags: Flags,
+    /// What passes, written down
+    #[command(flatten)]
+    capture: capture::CaptureFlags,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -90,7 +94,7 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
                 out::line("the configuration is valid")?;
                 return Ok(ExitCode::SUCCESS);
             }
-            run::run(session, &args.flags, config)
+            run::run(session, (&args.flags, &args.capture), config)
         }
     }
 }

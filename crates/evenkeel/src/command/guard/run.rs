@@ -3,6 +3,7 @@
 use super::super::Session;
 use super::Flags;
 use super::account::{Account, EventLog};
+use super::capture::{CaptureFlags, Capturing};
 use super::serve::{Health, locked, serve};
 use crate::config::guard::{Changes, GuardConfig};
 use crate::guard::journal;
@@ -15,7 +16,7 @@ use evenkeel_guard::control::{
     LatestStatus, Loop, Order, Recorder, Sensors, ServerAddress, ServerStatus, Settings,
 };
 use evenkeel_guard::event::{Event, Listener};
-use evenkeel_guard::proxy::{Address, Guard};
+use evenkeel_guard::proxy::{Address, Guard, Plan};
 use evenkeel_guard::snapshot::Snapshot;
 use evenkeel_os::Latest;
 use evenkeel_os::clock::{Clock, unix_time};
@@ -37,12 +38,18 @@ const LOOKS: u32 = 20;
 const LANES: u32 = 1_200;
 
 /// Runs until SIGTERM.
-pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<ExitCode> {
+pub fn run(
+    session: &Session,
+    (flags, capture): (&Flags, &CaptureFlags),
+    mut config: GuardConfig,
+) -> Result<ExitCode> {
     let hangup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&hangup))
         .context("installing the handler for SIGHUP")?;
     let events = Arc::new(EventLog::start(&config).context("starting the log")?);
-    let guard = Guard::start(config.plan()?)?;
+    let mut capturing = Capturing::start(capture, &config)?;
+    let capture = capturing.as_ref().map(|capturing| Arc::clone(&capturing.capture));
+    let guard = Guard::start(Plan { capture, ..config.plan()? })?;
     let mut running = Running::start(&guard, &config, Arc::clone(&events))?;
     events.notify(&Event::Listening {
         address: listening(&config.listen, &guard.ports()),
@@ -56,6 +63,9 @@ pub fn run(session: &Session, flags: &Flags, mut config: GuardConfig) -> Result<
         looks = (looks + 1) % LANES;
         if looks.is_multiple_of(LOOKS) {
             running.look(&guard, &config.backend, &mut watch, &events);
+            if let Some(capturing) = &mut capturing {
+                capturing.look(&*events);
+            }
         }
         if looks == 0 {
             running.keep(&config, &events);

@@ -167,7 +167,7 @@ impl Health {
     fn metrics(&self, snapshot: &Snapshot) -> Page {
         self.scraped.store(true, Ordering::Relaxed);
         let is_up = self.server() == Some(Ok(()));
-        Page::metrics(metrics::text(snapshot, self.handle.stats(), is_up))
+        Page::metrics(metrics::text(snapshot, self.handle.stats(), self.handle.capture(), is_up))
     }
 
     fn status(&self, snapshot: &Snapshot) -> Value {

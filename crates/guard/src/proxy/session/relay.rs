@@ -3,6 +3,7 @@
 
 use super::login::{self, Accepted};
 use super::{Context, Refusal};
+use crate::capture::Tape;
 use crate::proxy::seat::{Asked, Permit, Seat, Standing};
 use evenkeel_core::Nanos;
 use evenkeel_core::admission::{First, Rejection};
@@ -36,6 +37,7 @@ pub struct Relay {
     pub(super) dialect: Dialect,
     pub(super) policy: policy::Session,
     pub(super) seat: Seat,
+    pub(super) tape: Option<Box<Tape>>,
     pub(super) permit: Option<Permit>,
     /// It stands aside because nothing of it is to be done at the server, not because a statement sleeps there.
     pub(super) idles: bool,
@@ -83,6 +85,11 @@ pub struct Relay {
     pub error_number: u8,
 }
 
+fn tape(accepted: &Accepted, cx: &Context<'_>) -> Option<Box<Tape>> {
+    let capture = cx.terms.plan.capture.as_ref()?;
+    Some(Box::new(Tape::begin(capture, (&accepted.client.user, &accepted.client.database))))
+}
+
 impl Relay {
     pub fn new(seat: Seat, accepted: &Accepted, cx: &Context<'_>) -> Self {
         let administrator = cx.is_administrator(&accepted.client.user);
@@ -92,6 +99,7 @@ impl Relay {
             dialect: accepted.dialect,
             policy: policy::Session::new(accepted.status, administrator),
             seat,
+            tape: tape(accepted, cx),
             permit: None,
             idles: false,
             held: Vec::new(),
@@ -176,7 +184,12 @@ impl Relay {
         }
         while taken.passed < input.len() {
             match self.commands.next(&input[taken.passed..])? {
-                Step::Pass(count) => taken.passed += count,
+                Step::Pass(count) => {
+                    if let Some(tape) = &mut self.tape {
+                        tape.passed(&input[taken.passed..][..count], self.commands.is_between());
+                    }
+                    taken.passed += count;
+                }
                 Step::More => break,
                 Step::Wait => {
                     self.parked = true;
@@ -238,6 +251,9 @@ impl Relay {
         self.policy.sent(seen, passage);
         self.commands.accept(command);
         self.replies.expect(command.kind);
+        if let Some(tape) = &mut self.tape {
+            tape.command(command.kind);
+        }
         cx.stats.commands.add();
         self.sleep(cx);
         Ok(true)

@@ -18,7 +18,7 @@ impl Relay {
     /// Reads what the server sent: the range of it that is for the client.
     pub fn understand(&mut self, bytes: &[u8], cx: &mut Context<'_>) -> Result<Range<usize>, Refusal> {
         self.goes_on_reading(cx);
-        let (mut rest, mut range) = (bytes, 0..bytes.len());
+        let (mut rest, mut range, mut heard) = (bytes, 0..bytes.len(), 0);
         while !rest.is_empty() {
             let due = self.replies.answers();
             let Some(reply) = self.replies.next(&mut rest)? else { break };
@@ -30,12 +30,20 @@ impl Relay {
                 }
                 continue;
             }
+            if let Some(tape) = &mut self.tape {
+                tape.heard(at - heard);
+                tape.reply(reply);
+            }
+            heard = at;
             self.learn(reply, due, cx)?;
             let logged_in = due == Some(Expect::Login) && matches!(reply, Reply::Result { .. });
             if logged_in && self.has_to_ask(cx) {
                 self.ask_account(bytes[range.start..at].to_vec(), cx);
                 range.start = at;
             }
+        }
+        if let Some(tape) = self.tape.as_mut().filter(|_| self.question.is_none()) {
+            tape.heard(bytes.len() - heard);
         }
         if let Some(question) = &mut self.question {
             if let Question::Account { answer, .. } = question.as_mut() {
