@@ -7,6 +7,7 @@ use crate::replay::recording::Place;
 use crate::replay::{Answered, Played, SIDES};
 use crate::workload::sql::{normal, shifted};
 use evenkeel_core::Nanos;
+use evenkeel_core::random::Seed;
 use evenkeel_os::clock::Clock;
 use evenkeel_site::server::{Control, Target, TargetError};
 use evenkeel_wire::capture::Asked;
@@ -114,13 +115,15 @@ impl<'a> Client<'a> {
         false
     }
 
-    /// Sends a command to each server, the first one first every other time. It was due, and could go, at these instants.
+    /// Sends a command to each server, in an order drawn for each command. It was due, and could go, at these instants.
     pub fn send(&mut self, command: &Command<'_>, (due, ready): (Nanos, Nanos), clock: &Clock) {
         let (sql, reads) = self.note(command);
         let mut answers: [Option<Answered>; SIDES] = Default::default();
         let mut ready_at = ready;
+        // By chance: kinds of statements often take turns themselves.
+        let first = Seed(command.place.number.into()).numbered(0).0 as usize % self.sides.len();
         for turn in 0..self.sides.len() {
-            let side = (command.place.number as usize + turn) % self.sides.len();
+            let side = (first + turn) % self.sides.len();
             answers[side] = Some(self.ask(side, command, ready_at, clock));
             ready_at = clock.now();
         }
