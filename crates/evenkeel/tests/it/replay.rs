@@ -127,3 +127,43 @@ fn of_two_servers_what_one_answers_otherwise_is_named_and_ends_with_1() {
     assert!(said.contains("answers 1 of 2 statements differently"), "{said}");
     assert!(said.contains("SELECT SUM(b) FROM t gives other values"), "{said}");
 }
+
+#[test]
+fn a_log_is_checked_without_a_server_and_nothing_of_it_is_left_behind() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let log = home.path().join("app.log");
+    let lines = [
+        "261201  0:03:47\t     7 Connect\tapp@localhost on shop using Socket",
+        "\t\t     7 Query\tSELECT *\n  FROM item",
+        "\t\t     7 Query\tEXECUTE s USING @a",
+        "\t\t     7 Execute\tUPDATE item SET stock = 1",
+        "\t\t     7 Quit\t\n",
+    ];
+    fs::write(&log, lines.join("\n")).expect("a log");
+    let path = log.to_str().expect("a path");
+    let found = done(home.path(), &["replay", path, "--check", "--json"]);
+    let found: Value = serde_json::from_str(&found).expect("JSON");
+    assert_eq!(
+        (&found["statements"]["read"], &found["statements"]["write"]),
+        (&1.into(), &1.into()),
+        "{found}"
+    );
+    assert_eq!((&found["sent_by_default"], &found["late_sessions"]), (&1.into(), &0.into()), "{found}");
+    let said = done(home.path(), &["replay", path, "--check"]);
+    for words in
+        ["general log", "to the second; ends are not known", "shop", "1 prepare or name", "1 of 2 statements"]
+    {
+        assert!(said.contains(words), "no {words:?} in\n{said}");
+    }
+    let names: Vec<_> =
+        fs::read_dir(home.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(names, ["app.log"]);
+
+    fs::write(&log, b"\x1f\x8b\x08").expect("a file");
+    assert!(refused(home.path(), &["replay", path, "--check"]).contains("zcat"));
+    fs::write(&log, b"\x7fELF;\n").expect("a file");
+    assert!(
+        refused(home.path(), &["replay", path, "--check"])
+            .contains("no capture, general log, slow log or SQL")
+    );
+}

@@ -107,6 +107,12 @@ struct Checking {
     last: u64,
 }
 
+/// What a statement is about, and whether it is sent where nothing may be written.
+fn kind_of(sql: &[u8]) -> (Kind, bool) {
+    let reads = reads_only(sql);
+    (kind(sql, reads), reads)
+}
+
 /// What a session has prepared.
 #[derive(Default)]
 struct Prepared {
@@ -143,9 +149,9 @@ impl Checking {
         let Some((number, rest)) = asked.command.split_first() else { return };
         let (kind, is_sent) = match number {
             2 => return self.database(rest),
-            3 => (kind(rest), reads_only(rest)),
+            3 => kind_of(rest),
             0x16 => {
-                let of = (kind(rest), reads_only(rest));
+                let of = kind_of(rest);
                 prepared.newest = Some(of);
                 prepared.kinds.extend(asked.answer.statement.map(|statement| (statement, of)));
                 return;

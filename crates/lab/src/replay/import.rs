@@ -38,6 +38,8 @@ pub enum Skipped {
     Secret,
     /// PREPARE and EXECUTE as SQL, and preparations: what they run has an entry of its own.
     Prepared,
+    /// What a procedure asked: its CALL has an entry of its own.
+    Inner,
     /// Another user's login, a stream of changes, a bulk insert.
     NotRepeatable,
     /// Commands that ask nothing of a table, as Ping and Statistics.
@@ -216,6 +218,7 @@ impl Import<'_> {
         let text = entry.text.statement();
         let problem =
             if sql_prepares(text) { Some(Skipped::Prepared) } else { problem(text, entry.text.is_too_long) };
+        let problem = if entry.is_inner { Some(Skipped::Inner) } else { problem };
         let problem = if entry.is_cut { Some(Skipped::Cut) } else { problem };
         self.sink.found(session, start, &entry.user, &entry.database)?;
         let SlowEntry { rows, affected, error, .. } = *entry;

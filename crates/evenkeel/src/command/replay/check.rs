@@ -55,7 +55,9 @@ fn source_of(check: &Check) -> String {
     let word = |value: &serde_json::Value| value.as_str().map(format::plain);
     let kind = word(&header["source"]).unwrap_or_else(|| "unknown".to_owned()).replace('-', " ");
     let server = &header["server"];
-    let host = word(&server["hostname"]).map(|host| format!(" on {host}:{}", server["port"]));
+    let host = word(&server["hostname"])
+        .or_else(|| word(&server["host"]))
+        .map(|host| format!(" on {host}:{}", server["port"]));
     let version = word(&server["version"]).or_else(|| word(&header["version"]));
     let version = version.map_or(String::new(), |version| format!(" of server {version}"));
     let none = if host.is_none() { "; which server is not known" } else { "" };
@@ -157,6 +159,7 @@ fn left_out(why: &str, left: &Left) -> String {
         "cut" => "cut: the log ends there, or another entry begins",
         "secret" => "hide a password as <secret>",
         "prepared" => "prepare or name a prepared statement; what they ran has an entry of its own",
+        "inner" => "asked by a procedure, whose CALL has an entry of its own",
         "no-statement" => "no statement, such as Ping",
         "no-entry" => "lines before the first entry",
         "of-client" => "between two DELIMITER lines, which only a client understands",

@@ -21,6 +21,8 @@ pub struct SlowEntry {
     pub is_undated: bool,
     /// Another one begins in the middle of its text.
     pub is_cut: bool,
+    /// A procedure asked it, as Percona Server says: the CALL has an entry of its own.
+    pub is_inner: bool,
     written: Option<Stamp>,
     asked: Option<Stamp>,
     started: Option<Stamp>,
@@ -66,6 +68,8 @@ impl SlowEntry {
             b"Last_errno" | b"Errno" => {
                 self.error = number().and_then(|code| u16::try_from(code).ok()).filter(|code| *code > 0);
             }
+            // `# Stored routine: shop.p`
+            b"routine" | b"Stored_routine" => self.is_inner = true,
             b"Start" => self.started = value.and_then(time::parse),
             b"End" => self.ended = value.and_then(time::parse),
             _ => {}

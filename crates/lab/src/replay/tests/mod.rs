@@ -155,8 +155,10 @@ fn percona_servers_say_what_failed() {
     let log = b"# Time: 2026-11-30T10:00:00.500000Z\n# User@Host: app[app] @ web1 [10.0.0.7]  Id:    42\n\
         # Schema: shop  Last_errno: 1062  Killed: 0\n\
         # Query_time: 0.250000  Lock_time: 0.000010  Rows_sent: 0  Rows_examined: 0  Rows_affected: 3  Rows_read: 0\n\
-        # Bytes_sent: 11\nSET timestamp=1796032800;\nINSERT INTO t VALUES (1);\n";
+        # Bytes_sent: 11\nSET timestamp=1796032800;\nINSERT INTO t VALUES (1);\n\
+        # User@Host: app[app] @ web1 [10.0.0.7]  Id:    42\n# Stored routine: shop.p\n# Query_time: 0.1  Lock_time: 0\nSELECT 1;\n";
     let log = imported(log);
+    assert_eq!(log.skipped(Skipped::Inner), 1);
     let (user, database) = (&log.session(42).user, &log.session(42).database);
     assert_eq!((user.as_slice(), database.as_slice()), (&b"app"[..], &b"shop"[..]));
     let answer = Answer { rows: Some(0), affected: Some(3), error: Some(1062), ..Answer::default() };
