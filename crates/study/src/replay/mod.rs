@@ -110,11 +110,6 @@ impl Comparison {
             }
         }
     }
-
-    /// What it comes to.
-    pub fn report(&self, plans: Plans<'_>) -> Report {
-        Report::of(self, plans)
-    }
 }
 
 impl Digest {

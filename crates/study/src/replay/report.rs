@@ -111,8 +111,15 @@ impl Line {
     }
 }
 
+impl Comparison {
+    /// What it comes to.
+    pub fn report(&self, plans: Plans<'_>) -> Report {
+        Report::of(self, plans)
+    }
+}
+
 impl Report {
-    pub(super) fn of(found: &Comparison, plans: Plans<'_>) -> Self {
+    fn of(found: &Comparison, plans: Plans<'_>) -> Self {
         let all: Vec<&Digest> = found.digests.iter().chain(&found.others).collect();
         let timings = times::judged(all.iter().map(|digest| &digest.times), found.tolerance);
         let mut lines: Vec<Line> =

@@ -1,6 +1,7 @@
 //! What a log has, and what it lacks, in plain words.
 
-use super::{Args, source};
+use super::flags::Args;
+use super::source;
 use crate::command::Session;
 use crate::failure::Stopped;
 use crate::{format, out};

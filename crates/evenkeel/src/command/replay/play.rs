@@ -1,6 +1,6 @@
 //! Sends a recording to one server or two, and says how that went.
 
-use super::Args;
+use super::flags::Args;
 use super::lines::Lines;
 use crate::command::{Session, look, mode};
 use crate::failure::{FINDING, WithHint};

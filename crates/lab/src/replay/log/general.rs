@@ -1,6 +1,6 @@
 //! Entries of a general log, as MariaDB and MySQL write it.
 
-use super::text::{Line, Text};
+use super::text::{Line, Text, version};
 use super::time::{self, Stamp};
 
 /// What a line says that begins an entry.
@@ -56,7 +56,7 @@ impl GeneralLog {
         if let Some(head) = head(line.text).filter(counts) {
             return self.begin(line, &head);
         }
-        if !is_open && super::version(line.text).is_some() {
+        if !is_open && version(line.text).is_some() {
             return self.finish();
         }
         match &mut self.entry {
@@ -87,7 +87,7 @@ impl GeneralLog {
 
 /// The two lines that follow the version of a server that starts.
 fn is_frame(line: &[u8]) -> bool {
-    super::version(line).is_some()
+    version(line).is_some()
         || line.starts_with(b"Tcp port: ")
         || line.starts_with(b"Time") && line.ends_with(b"Argument")
 }

@@ -9,6 +9,7 @@ mod time;
 pub use general::{GeneralEntry, GeneralLog, login};
 pub use plain::{PlainEntry, PlainLog};
 pub use slow::{SlowEntry, SlowLog};
+use text::version;
 pub use text::{Line, Lines, Text};
 
 /// What a log is.
@@ -80,11 +81,4 @@ pub fn recognise(head: &[u8]) -> Option<Recognised> {
 /// Whether it begins as a statement or a comment does.
 fn is_text(head: &[u8]) -> bool {
     head.trim_ascii_start().first().is_some_and(|byte| byte.is_ascii_alphabetic() || b"-#/(".contains(byte))
-}
-
-/// The version in `/usr/sbin/mariadbd, Version: 10.11.19-MariaDB (Debian 12). started with:`.
-pub fn version(line: &[u8]) -> Option<String> {
-    let line = line.strip_suffix(b"started with:")?;
-    let at = line.windows(11).position(|part| part == b", Version: ")?;
-    Some(String::from_utf8_lossy(&line[at + 11..]).trim_end_matches([' ', '.']).to_owned())
 }

@@ -1,6 +1,6 @@
 //! Entries of a slow log, as MariaDB, MySQL and Percona Server write them.
 
-use super::text::{Line, Text};
+use super::text::{Line, Text, version};
 use super::time::{self, Stamp};
 use evenkeel_core::Nanos;
 
@@ -100,7 +100,7 @@ impl SlowLog {
         let begins = begins(line.text);
         let is_whole = !self.in_text || self.entry.as_ref().is_none_or(|entry| entry.text.is_whole());
         // After a start the server writes three lines that no `#` begins.
-        if is_whole && super::version(line.text).is_some() {
+        if is_whole && version(line.text).is_some() {
             return self.finish();
         }
         if begins && is_whole {

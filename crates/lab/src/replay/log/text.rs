@@ -112,3 +112,10 @@ fn open_after(line: &[u8], mut open: Option<u8>) -> Option<u8> {
     }
     open
 }
+
+/// The version in `/usr/sbin/mariadbd, Version: 10.11.19-MariaDB (Debian 12). started with:`.
+pub fn version(line: &[u8]) -> Option<String> {
+    let line = line.strip_suffix(b"started with:")?;
+    let at = line.windows(11).position(|part| part == b", Version: ")?;
+    Some(String::from_utf8_lossy(&line[at + 11..]).trim_end_matches([' ', '.']).to_owned())
+}

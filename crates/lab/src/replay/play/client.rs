@@ -1,6 +1,6 @@
 //! One client: a connection to each server, what it has prepared there, and the answers.
 
-use super::{Counts, Replay};
+use super::plan::{Counts, Replay};
 use crate::replay::hash::RowHash;
 use crate::replay::reads::reads_only;
 use crate::replay::recording::Place;

@@ -2,7 +2,7 @@
 
 use super::client::{Client, Command};
 use super::order::Order;
-use super::{Counts, Replay};
+use super::plan::{Counts, Replay};
 use crate::replay::recording::Place;
 use evenkeel_core::Nanos;
 use evenkeel_os::Stop;

@@ -6,18 +6,17 @@
 mod client;
 mod lane;
 mod order;
+mod plan;
 
-use super::Played;
-use super::recording::Recording;
 use evenkeel_core::Nanos;
-use evenkeel_os::Stop;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::server::{Control, Target, TargetError};
+use evenkeel_site::server::{Control, TargetError};
 use lane::{Course, Lane, Step};
 use order::Order;
+pub use plan::{Counts, Options, Pace, Replay, Taker, Who};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most sessions at a time; a recording with more of them is behind, which it says.
 pub const SESSIONS_MAX: usize = 512;
@@ -25,78 +24,6 @@ pub const SESSIONS_MAX: usize = 512;
 const LARGE: u64 = 10_000;
 /// Threads beyond those that were busy at once: the next session connects while the one before it ends.
 const SPARE: usize = 4;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pace {
-    /// So many times as fast as it was recorded.
-    Times(f64),
-    /// Each command as soon as the one before it is answered.
-    Flat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Who {
-    /// The sessions of the recording.
-    Sessions,
-    /// So many clients, of whom each sends the whole recording on one session.
-    Clients(u32),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    pub who: Who,
-    pub pace: Pace,
-    /// Also what changes something.
-    pub writes: bool,
-    /// What had ended before a command was sent ends before it is sent again.
-    pub ordered: bool,
-    /// Commands of large results are sent apart from each other, by clients that send all.
-    pub spread: bool,
-    /// Dates in the text of statements move by so many days.
-    pub days: i32,
-}
-
-/// Commands by what became of them.
-#[derive(Debug, Default)]
-pub struct Counts {
-    pub played: AtomicU64,
-    /// They change something, and only reads are sent.
-    pub writes: AtomicU64,
-    /// They run what was prepared before the recording began, or need what only the client has.
-    pub unknown: AtomicU64,
-    /// The recording could not be read there.
-    pub unreadable: AtomicU64,
-    /// Connections that were lost.
-    pub lost: AtomicU64,
-    /// Commands that were sent though another had not ended, after a wait of [`order::PATIENCE`].
-    pub out_of_order: AtomicU64,
-}
-
-impl Counts {
-    fn count(of: &AtomicU64) {
-        of.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Commands that are done with.
-    pub fn done(&self) -> u64 {
-        let done = [&self.played, &self.writes, &self.unknown, &self.unreadable];
-        done.into_iter().map(|count| count.load(Ordering::Relaxed)).sum()
-    }
-}
-
-/// Gets each command that was sent, with its text, from any thread.
-pub type Taker<'a> = &'a (dyn Fn(&Played, &[u8]) + Sync);
-
-/// What all threads of a replay share.
-pub struct Replay<'a> {
-    pub recording: &'a Recording,
-    /// One server, or two that are asked in turn.
-    pub targets: &'a [Target],
-    pub options: Options,
-    pub counts: &'a Counts,
-    pub stop: &'a Stop,
-    pub take: Taker<'a>,
-}
 
 impl Replay<'_> {
     /// Sends all of it; what was sent until somebody stops it was taken. Fails where a first connection to a server does.

@@ -1,0 +1,87 @@
+//! Flags of `evenkeel replay`.
+
+use evenkeel_lab::replay::play::Pace;
+use std::path::PathBuf;
+
+/// Flags of `evenkeel replay`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Each command goes on the session that it came from, in its order. Reads alone are sent unless --allow-writes is given. What is compared: \
+errors, rows, results (without regard to order), warnings and response times, by statement without its literals.
+
+Examples:
+  evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run --capture monday
+  evenkeel replay monday --check
+  evenkeel replay monday mysql://app@db2/shop
+  evenkeel replay monday mysql://app@db1/shop mysql://app@db2/shop --page upgrade.html
+  evenkeel replay db1-slow.log mysql://app@db2/shop --clients 8 --pace flat
+  zcat general.log.gz | evenkeel replay - sandbox:copy/shop --allow-writes
+
+Exit codes: 0 done, nothing found; 1 a result differs, a statement is slower, or nothing was sent; 2 wrong use, or no server; 130, 143 \
+stopped by Ctrl-C, SIGTERM (what was sent until then counts).")]
+pub struct Args {
+    /// General log, slow log, capture of `evenkeel guard --capture` (file or folder), or SQL; - is standard input
+    #[arg(value_name = "LOG")]
+    pub log: PathBuf,
+    /// The server to send it to; a second one is asked the same, and compared with the first
+    #[arg(value_name = "URL", num_args = 1..=2, required_unless_present = "check")]
+    pub targets: Vec<String>,
+    /// Send nothing: say what the log has, and what it lacks
+    #[arg(long, conflicts_with = "targets")]
+    pub check: bool,
+    /// Send the whole log by so many clients, each on one session; as recorded if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub clients: Option<u32>,
+    /// 1x as recorded, 2x twice as fast, or flat: each command once the one before it is answered
+    #[arg(long, value_name = "PACE", default_value = "1x", value_parser = pace)]
+    pub pace: PaceArg,
+    /// Also send what changes something
+    #[arg(long)]
+    pub allow_writes: bool,
+    /// With --clients: send statements whose recorded results have 10,000 rows or more as far apart as can be
+    #[arg(long, requires = "clients")]
+    pub spread: bool,
+    /// Move dates in the text of statements by the days since the recording began, so that "yesterday" is yesterday again;
+    /// parameters of prepared statements stay as they are
+    #[arg(long)]
+    pub shift_dates: bool,
+    /// What had ended before a command was sent ends before it is sent again
+    #[arg(long)]
+    pub order: bool,
+    /// A statement is slower where it takes more than this above the other time, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = tolerance)]
+    pub tolerance: f64,
+    /// Host (@@hostname) of a server of yours that may be written to; may be repeated; sandboxes need none
+    #[arg(long, value_name = "NAME")]
+    pub staging: Vec<String>,
+    /// File to make: one line for each command sent
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// File to make: a page with response times, what differs, and the plans of the ten worst
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+    /// Show every kind of statement
+    #[arg(long)]
+    pub wide: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A pace as a flag.
+#[derive(Clone, Copy, Debug)]
+pub struct PaceArg(pub Pace);
+
+fn pace(text: &str) -> Result<PaceArg, String> {
+    if text == "flat" {
+        return Ok(PaceArg(Pace::Flat));
+    }
+    let times = text.strip_suffix('x').and_then(|times| times.parse().ok());
+    let times = times.filter(|times| (1e-3..=1e3).contains(times));
+    times.map(|times| PaceArg(Pace::Times(times))).ok_or_else(|| "write 1x, 0.5x, 10x or flat".to_owned())
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse().ok().filter(|number| (0.0..=1000.0).contains(number));
+    number.ok_or_else(|| "a number from 0 to 1000 is wanted".to_owned())
+}
