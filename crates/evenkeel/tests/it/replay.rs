@@ -1,5 +1,7 @@
 //! A recorded load is sent again, as a user does.
 
+mod capture;
+
 use crate::cli::{ends, refused};
 use crate::guard::server::Server;
 use crate::sandbox::done;

@@ -11,7 +11,7 @@ use evenkeel_os::Background;
 use evenkeel_os::clock::{monotonic, unix_time};
 use evenkeel_wire::capture::{MAGIC, Record};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -39,14 +39,21 @@ pub struct Settings {
     pub server: String,
 }
 
+/// What the disk has to take next.
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    commands: u64,
+}
+
 /// Shared by all sessions.
 #[derive(Debug)]
 pub struct Capture {
     settings: Settings,
-    buffer: Mutex<Vec<u8>>,
+    waiting: Mutex<Waiting>,
     unfinished: AtomicUsize,
     sessions: AtomicU64,
-    /// Commands that are in the files or on their way, and those that are not.
+    /// Commands that are in the files, and those that are not.
     pub commands: AtomicU64,
     pub left_out: AtomicU64,
     /// Bytes of files.
@@ -66,7 +73,7 @@ impl Capture {
         let origin = Nanos::from(unix_time()) - monotonic();
         let capture = Arc::new(Self {
             settings,
-            buffer: Mutex::default(),
+            waiting: Mutex::default(),
             unfinished: AtomicUsize::new(0),
             sessions: AtomicU64::new(0),
             commands: AtomicU64::new(0),
@@ -110,32 +117,46 @@ impl Capture {
 
     /// Puts a record, which stands for so many commands. Where there is no room it is counted as left out; false then.
     fn put(&self, record: &Record<'_>, commands: u64) -> bool {
-        let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_kept = !self.is_over() && buffer.len() < BUFFER_MAX;
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_kept = !self.is_over() && waiting.bytes.len() < BUFFER_MAX;
         if is_kept {
-            record.write(&mut buffer);
+            record.write(&mut waiting.bytes);
+            waiting.commands += commands;
+        } else {
+            self.left_out.fetch_add(commands, Ordering::Relaxed);
         }
-        let count = if is_kept { &self.commands } else { &self.left_out };
-        count.fetch_add(commands, Ordering::Relaxed);
         is_kept
     }
 
-    /// Writes what has been put since the last time.
+    /// Writes what has been put since the last time: all of it, or nothing.
     fn empty(&self, file: &mut File, number: &mut u32) -> io::Result<()> {
-        let full = std::mem::take(&mut *self.buffer.lock().unwrap_or_else(PoisonError::into_inner));
-        if full.is_empty() || self.is_over() {
+        let full = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if full.bytes.is_empty() {
             return Ok(());
         }
+        let written = if self.is_over() { Ok(()) } else { self.write(&full.bytes, file, number) };
+        let is_kept = written.is_ok() && !self.is_over();
+        let count = if is_kept { &self.commands } else { &self.left_out };
+        count.fetch_add(full.commands, Ordering::Relaxed);
+        written
+    }
+
+    fn write(&self, bytes: &[u8], file: &mut File, number: &mut u32) -> io::Result<()> {
         let written = self.bytes.load(Ordering::Relaxed);
-        if written + full.len() as u64 > self.settings.most {
+        if written + bytes.len() as u64 > self.settings.most {
             return Err(io::Error::other(format!("it has the {written} bytes that it may have")));
         }
         if written / FILE_BYTES > u64::from(*number) {
             *number += 1;
             *file = self.next_file(*number)?;
         }
-        file.write_all(&full)?;
-        self.bytes.fetch_add(full.len() as u64, Ordering::Relaxed);
+        let length = file.stream_position()?;
+        if let Err(error) = file.write_all(bytes) {
+            // A part of it would be neither there nor left out.
+            file.set_len(length)?;
+            return Err(error);
+        }
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
