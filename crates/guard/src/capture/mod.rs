@@ -7,8 +7,8 @@ mod mask;
 mod tape;
 
 use evenkeel_core::Nanos;
-use evenkeel_os::Background;
 use evenkeel_os::clock::{monotonic, unix_time};
+use evenkeel_os::{Background, free_bytes};
 use evenkeel_wire::capture::{MAGIC, Record};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -24,6 +24,8 @@ const BUFFER_MAX: usize = 64 << 20;
 /// Commands that are still coming in, bytes of all sessions together.
 const UNFINISHED_MAX: usize = 256 << 20;
 const WRITE_EVERY: Duration = Duration::from_millis(20);
+/// The server may have its data on the same disk.
+const FREE_MIN: u64 = 1 << 30;
 /// A file that has this size is followed by another one.
 const FILE_BYTES: u64 = 1 << 30;
 
@@ -149,6 +151,9 @@ impl Capture {
         if written / FILE_BYTES > u64::from(*number) {
             *number += 1;
             *file = self.next_file(*number)?;
+        }
+        if free_bytes(&self.settings.folder)? < FREE_MIN {
+            return Err(io::Error::other("less than 1 GiB of its disk is free"));
         }
         let length = file.stream_position()?;
         if let Err(error) = file.write_all(bytes) {

@@ -15,6 +15,8 @@ pub struct Tape {
     session: u64,
     /// Commands without a whole answer, the oldest first.
     pending: VecDeque<Pending>,
+    /// Commands for which there was no room, and which no record names yet.
+    behind: u64,
 }
 
 #[derive(Debug)]
@@ -33,12 +35,13 @@ impl Tape {
         let session = 1 + capture.sessions.fetch_add(1, Ordering::Relaxed);
         let opened = Opened { session, at: capture.now(), user, database, is_late: false };
         capture.put(&Record::Opened(opened), 0);
-        Self { capture: Arc::clone(capture), session, pending: VecDeque::new() }
+        Self { capture: Arc::clone(capture), session, pending: VecDeque::new(), behind: 0 }
     }
 
     /// A command goes to the server; its bytes follow.
     pub fn command(&mut self, kind: CommandKind) {
         let left_out = match kind {
+            _ if self.capture.is_over() => Some(Why::Behind),
             CommandKind::ChangeUser | CommandKind::BinlogDump | CommandKind::RegisterReplica => {
                 Some(Why::NotRepeatable)
             }
@@ -132,9 +135,20 @@ impl Tape {
             mask::mask(&mut command[1..], self.capture.settings.redact);
         }
         let asked = Asked { session, start, end, command: &command, answer };
-        if !self.capture.put(&Record::Asked(asked), 1) {
-            let left = LeftOut { session, at: start, commands: 1, why: Why::Behind };
-            self.capture.put(&Record::LeftOut(left), 0);
+        self.say_behind(start);
+        if self.behind > 0 {
+            self.capture.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.behind > 0 || !self.capture.put(&Record::Asked(asked), 1) {
+            self.behind += 1;
+        }
+    }
+
+    /// Names the commands for which there was no room, once there is some: before those that follow.
+    fn say_behind(&mut self, at: u64) {
+        let left = LeftOut { session: self.session, at, commands: self.behind, why: Why::Behind };
+        if self.behind > 0 && self.capture.put(&Record::LeftOut(left), 0) {
+            self.behind = 0;
         }
     }
 
@@ -149,6 +163,7 @@ impl Drop for Tape {
         while !self.pending.is_empty() {
             self.write_first(None);
         }
+        self.say_behind(self.capture.now());
         let closed = Record::Closed { session: self.session, at: self.capture.now() };
         self.capture.put(&closed, 0);
     }

@@ -2,6 +2,7 @@
 
 use crate::config::guard::GuardConfig;
 use crate::config::units;
+use crate::server::identity;
 use anyhow::{Context, Result};
 use evenkeel_guard::capture::{Capture, Settings};
 use evenkeel_guard::event::{Event, Listener};
@@ -9,6 +10,7 @@ use evenkeel_guard::proxy::Address;
 use evenkeel_os::Background;
 use evenkeel_site::server::{Control, TargetError};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,17 +70,16 @@ fn server(config: &GuardConfig) -> String {
         Address::Tcp { host, port } => json!({ "host": host, "port": port }),
         Address::Unix(path) => json!({ "host": path }),
     };
-    if let Ok(rows) = asked(config) {
-        for name in ["hostname", "port", "server_id", "version"] {
-            let text = rows.named(name).unwrap_or_default();
-            known[name] = text.parse::<u64>().map_or_else(|_| text.into(), Into::into);
-        }
+    for (name, value) in asked(config).unwrap_or_default() {
+        known[&name] = match name.as_str() {
+            "port" | "server_id" => value.parse::<u64>().ok().into(),
+            _ => value.into(),
+        };
     }
     known.to_string()
 }
 
-fn asked(config: &GuardConfig) -> Result<evenkeel_site::server::Rows, TargetError> {
+fn asked(config: &GuardConfig) -> Result<BTreeMap<String, String>, TargetError> {
     let target = config.asking().map_err(|_| TargetError::Stopped)?;
-    let sql = "SELECT @@hostname AS hostname, @@port AS port, @@server_id AS server_id, @@version AS version";
-    Control::connect_within(&target, ASK)?.query(sql)
+    identity(&mut Control::connect_within(&target, ASK)?)
 }

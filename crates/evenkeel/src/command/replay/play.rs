@@ -5,7 +5,7 @@ use super::lines::Lines;
 use crate::command::{Session, look, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
-use crate::server::place;
+use crate::server::{identity, is_same, place};
 use crate::{format, out, signals};
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
@@ -149,15 +149,9 @@ fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Targe
         return Ok(());
     }
     for (text, target) in args.targets.iter().zip(targets) {
-        let own = Control::connect_until(target, &session.stop)?
-            .query("SELECT @@hostname AS hostname, @@port AS port")?;
-        let host = own.named("hostname").unwrap_or_default();
-        let is_source = |header: &serde_json::Value| {
-            let server = &header["server"];
-            server["hostname"] == host
-                && server["port"].as_u64() == own.named("port").and_then(|port| port.parse().ok())
-        };
-        if recording.headers.iter().any(is_source) {
+        let own = identity(&mut Control::connect_until(target, &session.stop)?)?;
+        let host = own.get("hostname").map(String::as_str).unwrap_or_default();
+        if recording.headers.iter().any(|header| is_same(&header["server"], &own)) {
             return Err(anyhow!(
                 "{target} is the server that was recorded, and the replay would write to it"
             ))
