@@ -1,6 +1,6 @@
 //! Statements that differ only in their literals share a digest: cheap, one pass, no memory.
 
-use super::token::Token;
+use super::token::{Token, Tokens};
 
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -8,6 +8,11 @@ const PRIME: u64 = 0x0000_0100_0000_01b3;
 /// FNV-1a over some bytes, going on from `start`.
 pub(super) fn hash(start: u64, bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+}
+
+/// The digest of a statement: the same for all that differ in literals, letter case, space, and the length of lists.
+pub fn digest_of(text: &[u8]) -> u64 {
+    digest(Tokens::new(text, true))
 }
 
 /// The digest of SQL text: words in one case, every literal the same, lists of literals and rows of VALUES
@@ -96,11 +101,10 @@ fn is_trifle(tokens: &[Token<'_>], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::token::Tokens;
     use super::*;
 
     fn of(text: &str) -> u64 {
-        digest(Tokens::new(text.as_bytes(), true))
+        digest_of(text.as_bytes())
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod tests;
 mod token;
 
 pub use act::{Act, Statement};
+pub use digest::digest_of;
 pub use hold::Hold;
 pub use reads::is_of_rows;
 pub use seen::Seen;

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// Names by which the three servers tell themselves from others, with their values.
 const SQL: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
                    ('hostname', 'port', 'server_id', 'server_uuid', 'server_uid', 'version')";
-const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "::1"];
 
 pub fn identity(control: &mut Control) -> Result<BTreeMap<String, String>, TargetError> {
     let rows = control.query(SQL)?.rows.into_iter();
@@ -26,8 +25,9 @@ pub fn is_same(server: &Value, own: &BTreeMap<String, String>) -> bool {
         }
     }
     let host = server["hostname"].as_str().or(server["host"].as_str());
-    let is_here = host.is_some_and(|host| get("hostname") == Some(host) || LOCAL.contains(&host));
-    is_here && server["port"].as_u64() == get("port").and_then(|port| port.parse().ok())
+    host.is_some()
+        && host == get("hostname")
+        && server["port"].as_u64() == get("port").and_then(|port| port.parse().ok())
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
         assert!(is_same(&json!({"server_uuid": "a-b", "host": "10.0.0.1", "port": 1}), &here));
         assert!(!is_same(&json!({"server_uuid": "c-d", "hostname": "db1", "port": 3306}), &here));
         assert!(is_same(&json!({"hostname": "db1", "port": 3306}), &here));
-        assert!(is_same(&json!({"host": "127.0.0.1", "port": 3306}), &here), "the guard could not ask it");
+        assert!(!is_same(&json!({"host": "127.0.0.1", "port": 3306}), &here), "that may be any machine");
         assert!(!is_same(&json!({"hostname": "db1", "port": 3307}), &here));
         assert!(!is_same(&json!({}), &own(&[])));
     }

@@ -169,3 +169,38 @@ fn a_log_is_checked_without_a_server_and_nothing_of_it_is_left_behind() {
             .contains("no capture, general log, slow log or SQL")
     );
 }
+
+#[test]
+fn a_connection_that_is_lost_is_made_anew_and_counted() {
+    let server = Server::up(&[]);
+    let host = server.sql("SELECT @@hostname");
+    let execute = [&b"\x17\x09\0\0\0\0\x01\0\0\0\0\x01\x03\0"[..], &7_i32.to_le_bytes()].concat();
+    let script = Script::new()
+        .opens(1)
+        .asks(1, (0, 1), b"\x16SELECT ? + 1", Some(9))
+        .says(1, (10, 11), "KILL CONNECTION_ID()")
+        // The server has hung up, as the first command behind it hears.
+        .says(1, (20, 21), "SELECT 1")
+        .asks(1, (30, 31), &execute, None);
+    let (found, lines) =
+        replay(&server, &script, &["--allow-writes", "--pace", "flat", "--staging", host.trim()]);
+    assert_eq!((&found["sent"], &found["lost_connections"]), (&4.into(), &1.into()), "{found}");
+    let rows = lines.last().and_then(|line| line.split(',').nth(8));
+    assert_eq!(rows, Some("1"), "it was prepared again: {lines:?}");
+}
+
+#[test]
+fn a_function_that_writes_is_not_called_though_the_session_asks_to_write() {
+    let server = Server::up(&[]);
+    server.sql(
+        "CREATE TABLE shop.t (a INT);\nDELIMITER //\nCREATE FUNCTION shop.f() RETURNS INT MODIFIES SQL DATA \
+         BEGIN INSERT INTO shop.t VALUES (1); RETURN 1; END//",
+    );
+    let script = Script::new()
+        .opens(1)
+        .says(1, (0, 1), "SET SESSION TRANSACTION READ WRITE")
+        .says(1, (2, 3), "SELECT f()");
+    let (found, _) = replay(&server, &script, &["--pace", "flat"]);
+    assert!(found["writes_not_sent"].as_u64() >= Some(1), "{found}");
+    assert_eq!(server.sql("SELECT COUNT(*) FROM shop.t").trim(), "0");
+}

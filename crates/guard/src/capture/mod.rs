@@ -88,10 +88,10 @@ impl Capture {
         let mut file = capture.next_file(0)?;
         let writer = Arc::clone(&capture);
         let thread = Background::start("capture", move |until| {
-            let (mut number, mut goes_on) = (0, true);
+            let (mut number, mut goes_on, mut full) = (0, true, Waiting::default());
             while goes_on {
                 goes_on = until.wait(WRITE_EVERY);
-                if let Err(error) = writer.empty(&mut file, &mut number) {
+                if let Err(error) = writer.empty(&mut full, &mut file, &mut number) {
                     writer.end(error.to_string());
                 }
             }
@@ -131,8 +131,11 @@ impl Capture {
     }
 
     /// Writes what has been put since the last time: all of it, or nothing.
-    fn empty(&self, file: &mut File, number: &mut u32) -> io::Result<()> {
-        let full = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+    fn empty(&self, full: &mut Waiting, file: &mut File, number: &mut u32) -> io::Result<()> {
+        full.bytes.clear();
+        full.commands = 0;
+        // Its memory is filled again: sessions do not wait for more of it.
+        std::mem::swap(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner), full);
         if full.bytes.is_empty() {
             return Ok(());
         }

@@ -31,11 +31,13 @@ struct Pending {
 }
 
 impl Tape {
-    pub fn begin(capture: &Arc<Capture>, (user, database): (&[u8], &[u8])) -> Self {
+    /// `None` where nothing is captured.
+    pub fn begin(capture: Option<&Arc<Capture>>, (user, database): (&[u8], &[u8])) -> Option<Box<Self>> {
+        let capture = capture?;
         let session = 1 + capture.sessions.fetch_add(1, Ordering::Relaxed);
         let opened = Opened { session, at: capture.now(), user, database, is_late: false };
         capture.put(&Record::Opened(opened), 0);
-        Self { capture: Arc::clone(capture), session, pending: VecDeque::new(), behind: 0 }
+        Some(Box::new(Self { capture: Arc::clone(capture), session, pending: VecDeque::new(), behind: 0 }))
     }
 
     /// A command goes to the server; its bytes follow.

@@ -1,18 +1,18 @@
 //! What a recording has, and what it lacks.
 
+use super::LAST_PREPARED;
 use super::import::Summary;
 use super::reads::{Kind, kind, reads_only};
 use super::recording::{Place, Recording, SessionIndex};
 use evenkeel_os::Stop;
 use evenkeel_wire::capture::{Asked, Why};
+use evenkeel_wire::relay::CommandKind;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 /// Most databases that are named.
 const DATABASES_MAX: usize = 1_000;
-/// MariaDB's number for the statement that was prepared last.
-const LAST_PREPARED: u32 = u32::MAX;
 
 /// Entries that are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -147,16 +147,16 @@ impl Checking {
 
     fn command(&mut self, asked: &Asked<'_>, prepared: &mut Prepared) {
         let Some((number, rest)) = asked.command.split_first() else { return };
-        let (kind, is_sent) = match number {
-            2 => return self.database(rest),
-            3 => kind_of(rest),
-            0x16 => {
+        let (kind, is_sent) = match CommandKind::of(*number) {
+            CommandKind::InitDb => return self.database(rest),
+            CommandKind::Query => kind_of(rest),
+            CommandKind::Prepare => {
                 let of = kind_of(rest);
                 prepared.newest = Some(of);
                 prepared.kinds.extend(asked.answer.statement.map(|statement| (statement, of)));
                 return;
             }
-            0x17 => {
+            CommandKind::Execute => {
                 self.check.executions += 1;
                 let statement =
                     rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
@@ -167,7 +167,7 @@ impl Checking {
                 };
                 of
             }
-            0x19 => {
+            CommandKind::Close => {
                 prepared.kinds.retain(|statement, _| Some(&statement.to_le_bytes()) != rest.first_chunk());
                 return;
             }

@@ -3,6 +3,7 @@
 //! Every log becomes a capture first (`evenkeel_wire::capture`), so that there is one form to send again.
 
 pub mod check;
+mod explain;
 mod hash;
 pub mod import;
 pub mod log;
@@ -14,11 +15,14 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
+pub use explain::explain;
 pub use hash::RowHash;
 pub use recording::Recording;
 
 use evenkeel_core::Nanos;
 
+/// MariaDB's number for the statement that was prepared last.
+const LAST_PREPARED: u32 = u32::MAX;
 /// Most servers that are asked the same.
 pub const SIDES: usize = 2;
 

@@ -247,13 +247,10 @@ impl Control {
     }
 
     /// Sends a command as a client sent it, its number first. The rows of its first result go to `each`, which keeps none.
-    pub fn command(
-        &mut self,
-        bytes: &[u8],
-        each: &mut dyn FnMut(&Row<'_>) -> Result<(), ProtocolError>,
-    ) -> Result<Outcome, TargetError> {
+    pub fn command(&mut self, bytes: &[u8], each: Option<RowTaker<'_>>) -> Result<Outcome, TargetError> {
         let sql = String::from_utf8_lossy(bytes.get(1..bytes.len().min(1_024)).unwrap_or_default());
         self.ask(&sql, |session, heard| {
+            let Some(each) = each else { return session.command(bytes, None) };
             let mut take = |row: &Row<'_>| {
                 heard();
                 Ok(each(row)?)

@@ -25,7 +25,7 @@ pub const DIGESTS_MAX: usize = 2_000;
 const SQL_MAX: usize = 8 << 10;
 
 /// How a server (0 or 1) would execute a statement, where that can be had.
-pub type Plans<'a> = &'a mut dyn FnMut(usize, &str) -> Option<String>;
+pub type Plans<'a> = &'a mut dyn FnMut(usize, &Line) -> Option<String>;
 
 /// What the answers of a replay are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -59,6 +59,8 @@ pub struct Comparison {
 /// Statements that differ in their literals alone.
 #[derive(Clone, Debug, Default)]
 struct Digest {
+    /// Number of the first in the recording.
+    example: u64,
     /// Absent of what is no single kind.
     digest: Option<u64>,
     sql: String,
@@ -95,17 +97,21 @@ impl Comparison {
             self.times.add(times);
         }
         let again = played.again.as_ref().filter(|_| self.mode == Mode::Servers).map(Known::from);
-        self.digest(played.digest, sql).add(played.number, [&first, &second], again.as_ref());
+        self.digest((played.digest, played.number), sql).add(
+            played.number,
+            [&first, &second],
+            again.as_ref(),
+        );
     }
 
-    fn digest(&mut self, digest: u64, sql: &str) -> &mut Digest {
+    fn digest(&mut self, (digest, number): (u64, u64), sql: &str) -> &mut Digest {
         let count = self.digests.len();
         match self.by_digest.get(&digest) {
             Some(at) => &mut self.digests[*at],
-            None if count == DIGESTS_MAX => self.others.get_or_insert_with(|| Digest::new(None, sql)),
+            None if count == DIGESTS_MAX => self.others.get_or_insert_with(|| Digest::new(None, number, sql)),
             None => {
                 self.by_digest.insert(digest, count);
-                self.digests.push(Digest::new(Some(digest), sql));
+                self.digests.push(Digest::new(Some(digest), number, sql));
                 &mut self.digests[count]
             }
         }
@@ -113,10 +119,10 @@ impl Comparison {
 }
 
 impl Digest {
-    fn new(digest: Option<u64>, sql: &str) -> Self {
+    fn new(digest: Option<u64>, example: u64, sql: &str) -> Self {
         let ends = |at: &usize| sql.is_char_boundary(*at);
         let cut = (0..=sql.len().min(SQL_MAX)).rev().find(ends).unwrap_or(0);
-        Self { digest, sql: sql[..cut].to_owned(), is_cut: cut < sql.len(), ..Self::default() }
+        Self { digest, example, sql: sql[..cut].to_owned(), is_cut: cut < sql.len(), ..Self::default() }
     }
 
     fn add(&mut self, number: u64, [first, second]: [&Known; 2], again: Option<&Known>) {

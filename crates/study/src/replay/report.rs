@@ -38,7 +38,9 @@ pub struct Report {
 pub struct Line {
     /// In hex; absent of what is no single kind.
     pub digest: Option<String>,
-    /// One of them, cut where it is very long.
+    /// Number of the first of them in the recording.
+    pub example: u64,
+    /// Its text, cut where it is very long.
     pub sql: String,
     pub is_cut: bool,
     pub executions: u64,
@@ -57,6 +59,7 @@ impl Line {
     fn of(digest: &Digest, timing: Option<Timing>) -> Self {
         Self {
             digest: digest.digest.map(|digest| format!("{digest:016x}")),
+            example: digest.example,
             sql: digest.sql.clone(),
             is_cut: digest.is_cut,
             executions: digest.executions,
@@ -231,19 +234,20 @@ fn plan(lines: &mut [Line], found: &Comparison, plans: Plans<'_>) {
     let is_slow = |line: &Line| line.speed() == Speed::NotKnown && line.ratio() > 1.0 + found.tolerance;
     for line in lines.iter_mut().filter(|line| line.is_finding() || is_slow(line)).take(WORST) {
         let is_whole = !line.is_cut && line.digest.is_some();
-        let mut ask = |server| if is_whole { plans(server, &line.sql) } else { None };
-        line.plans = servers.clone().map(&mut ask).collect();
+        let mut ask = |server| if is_whole { plans(server, line) } else { None };
+        let all = servers.clone().map(&mut ask).collect();
+        line.plans = all;
     }
 }
 
-const RECORDED: &str = "times were recorded, by another machine, load or state of caches. Ratios compare all of that, and not the \
+const RECORDED: &str = "were timed by the recording, on another machine, load or state of caches. Ratios compare all of that, and not the \
                         versions alone: replay against two servers to compare these.";
-const SET_ASIDE: &str = "executions gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, \
+const SET_ASIDE: &str = "gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, \
                          writes in between): their results are not compared.";
-const UNRECORDED: &str = "executions have no recorded answer: errors there may be none that are new. A capture \
+const UNRECORDED: &str = "have no recorded answer: errors there may be none that are new. A capture \
                           (`evenkeel guard --capture`) has answers.";
-const UNANSWERED: &str = "executions were not answered by both sides and are not compared.";
-const OTHERS: &str = "executions are of further kinds of statements, which are compared as if they were one.";
+const UNANSWERED: &str = "got no answer of both sides and are not compared.";
+const OTHERS: &str = "belong to further kinds of statements, which are compared as if they were one.";
 
 fn caveats_of(found: &Comparison) -> Vec<Caveat> {
     let recorded = if found.mode == Mode::Recorded { found.times.executions() } else { 0 };
@@ -257,7 +261,8 @@ fn caveats_of(found: &Comparison) -> Vec<Caveat> {
         ("other-statements", others, Severity::Note, OTHERS),
     ];
     let caveat = |(code, number, severity, text): (_, u64, _, &str)| {
-        Caveat::new(code, severity, format!("{} {text}", count(number))).with("executions", number as f64)
+        Caveat::new(code, severity, format!("Of the executions {} {text}", count(number)))
+            .with("executions", number as f64)
     };
     all.into_iter().filter(|(_, number, ..)| *number > 0).map(caveat).collect()
 }

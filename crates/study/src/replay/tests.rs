@@ -62,7 +62,7 @@ fn forty(seed: u64, slower: f64) -> Comparison {
 }
 
 fn report(found: &Comparison) -> Report {
-    found.report(&mut |server, sql| Some(format!("plan of {sql} at {server}")))
+    found.report(&mut |server, line| Some(format!("plan of {} at {server}", line.sql)))
 }
 
 #[test]

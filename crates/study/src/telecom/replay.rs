@@ -10,6 +10,7 @@ use evenkeel_haul::load::Indexes;
 use evenkeel_lab::replay::play::{Counts, Options, Pace, Replay, Who};
 use evenkeel_lab::replay::{Played, Recording};
 use evenkeel_wire::capture::{Answer, Asked, MAGIC, Opened, Record};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
@@ -58,9 +59,11 @@ impl Bench {
         std::thread::scope(|scope| {
             let send = |(recording, (_, clients)): (&Recording, &(PathBuf, u32))| {
                 let (who, pace) = (Who::Clients(*clients), Pace::Flat);
-                let options = Options { who, pace, writes: false, ordered: false, spread, days: 0 };
+                let options =
+                    Options { who, pace, writes: false, ordered: false, spread, hashes: false, days: 0 };
                 let (targets, counts, stop, take) = (from_ref(&self.target), &counts, &self.stop, &take);
-                Replay { recording, targets, options, counts, stop, take }.run()
+                let stored = &BTreeSet::new();
+                Replay { recording, targets, options, stored, counts, stop, take }.run()
             };
             let all: Vec<_> = recordings.iter().zip(logs).map(|log| scope.spawn(move || send(log))).collect();
             all.into_iter().try_for_each(|one| match one.join() {

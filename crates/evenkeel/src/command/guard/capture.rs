@@ -70,6 +70,11 @@ fn server(config: &GuardConfig) -> String {
         Address::Tcp { host, port } => json!({ "host": host, "port": port }),
         Address::Unix(path) => json!({ "host": path }),
     };
+    if config.backend.is_local()
+        && let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname")
+    {
+        known["hostname"] = name.trim().into();
+    }
     for (name, value) in asked(config).unwrap_or_default() {
         known[&name] = match name.as_str() {
             "port" | "server_id" => value.parse::<u64>().ok().into(),

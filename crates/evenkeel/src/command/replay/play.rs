@@ -11,11 +11,13 @@ use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use evenkeel_lab::replay::play::{Counts, Options, Replay, Who};
-use evenkeel_lab::replay::{Played, Recording, SIDES};
+use evenkeel_lab::replay::{Played, Recording, SIDES, explain};
+use evenkeel_lab::workload::user::ColumnReader;
 use evenkeel_os::clock::{self, Clock};
 use evenkeel_site::server::{Control, Target};
 use evenkeel_study::replay::{Comparison, Mode, Report};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -68,15 +70,18 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
             lines.add(played);
         }
     };
-    let replay =
-        Replay { recording, targets: &targets, options, counts: &counts, stop: &session.stop, take: &take };
+    let (counts, stored, stop, take) = (&counts, &stored(session, &targets)?, &session.stop, &take);
+    let replay = Replay { recording, targets: &targets, options, stored, counts, stop, take };
     let commands = recording.commands() as u64 * u64::from(clients(options.who));
-    let took = shown(session, args, (commands, &counts), &replay)?;
+    let took = shown(session, args, (commands, counts), &replay)?;
     if let Some(lines) = lines {
         lines.end()?;
     }
-    let report = held(&comparison).report(&mut |server, sql| plan(targets.get(server)?, sql));
-    let outcome = outcome(commands, &counts, &held(&times), (took, report));
+    let report = held(&comparison).report(&mut |server, line| {
+        let mut control = Control::connect_within(targets.get(server)?, Duration::from_secs(5)).ok()?;
+        explain(recording, &mut control, line.example, &line.sql)
+    });
+    let outcome = outcome(commands, counts, &held(&times), (took, report));
     if let Some(path) = &args.page {
         out::file(path, &crate::report::replay::html(&outcome.comparison))?;
     }
@@ -110,21 +115,6 @@ fn names(args: &Args, targets: &[Target]) -> [String; SIDES] {
     }
 }
 
-/// How a server would make a statement; `None` where it does not say.
-fn plan(target: &Target, sql: &str) -> Option<String> {
-    let mut control = Control::connect_within(target, Duration::from_secs(5)).ok()?;
-    let rows = control.query(&format!("EXPLAIN {sql}")).ok()?;
-    let line = |row: &Vec<Option<String>>| {
-        let values = rows
-            .columns
-            .iter()
-            .zip(row)
-            .filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
-        values.collect::<Vec<_>>().join(", ")
-    };
-    Some(rows.rows.iter().map(line).collect::<Vec<_>>().join("\n"))
-}
-
 fn options(args: &Args, recording: &Recording) -> Result<Options> {
     let who = args.clients.map_or(Who::Sessions, Who::Clients);
     if args.order && who != Who::Sessions {
@@ -139,6 +129,7 @@ fn options(args: &Args, recording: &Recording) -> Result<Options> {
         writes: args.allow_writes,
         ordered: args.order,
         spread: args.spread,
+        hashes: args.targets.len() == SIDES || args.csv.is_some(),
         days,
     })
 }
@@ -163,6 +154,19 @@ fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Targe
         }
     }
     Ok(())
+}
+
+/// Names of the stored functions of all servers.
+fn stored(session: &Session, targets: &[Target]) -> Result<BTreeSet<String>> {
+    let mut all = BTreeSet::new();
+    for target in targets {
+        let mut control = Control::connect_until(target, &session.stop)?;
+        let found = control
+            .stored_functions()
+            .map_err(|error| anyhow!("cannot list stored functions of {target}: {error}"));
+        all.append(&mut found.hint("give the account the right to read information_schema.ROUTINES")?);
+    }
+    Ok(all)
 }
 
 fn clients(who: Who) -> u32 {
@@ -253,7 +257,7 @@ fn text(outcome: &Outcome) -> String {
         ),
         (outcome.unreadable, "not sent: the recording cannot be read there"),
         (outcome.lost_connections, "connections lost"),
-        (outcome.out_of_order, "sent before another one had ended that had ended before it"),
+        (outcome.out_of_order, "sent out of order: what had ended before them took more than 10 s"),
     ];
     for (count, what) in why.iter().filter(|(count, _)| *count > 0) {
         text += &format!("  {} {what}\n", format::count(*count));

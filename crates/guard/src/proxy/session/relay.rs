@@ -85,11 +85,6 @@ pub struct Relay {
     pub error_number: u8,
 }
 
-fn tape(accepted: &Accepted, cx: &Context<'_>) -> Option<Box<Tape>> {
-    let capture = cx.terms.plan.capture.as_ref()?;
-    Some(Box::new(Tape::begin(capture, (&accepted.client.user, &accepted.client.database))))
-}
-
 impl Relay {
     pub fn new(seat: Seat, accepted: &Accepted, cx: &Context<'_>) -> Self {
         let administrator = cx.is_administrator(&accepted.client.user);
@@ -99,7 +94,10 @@ impl Relay {
             dialect: accepted.dialect,
             policy: policy::Session::new(accepted.status, administrator),
             seat,
-            tape: tape(accepted, cx),
+            tape: Tape::begin(
+                cx.terms.plan.capture.as_ref(),
+                (&accepted.client.user, &accepted.client.database),
+            ),
             permit: None,
             idles: false,
             held: Vec::new(),
@@ -185,9 +183,8 @@ impl Relay {
         while taken.passed < input.len() {
             match self.commands.next(&input[taken.passed..])? {
                 Step::Pass(count) => {
-                    if let Some(tape) = &mut self.tape {
-                        tape.passed(&input[taken.passed..][..count], self.commands.is_between());
-                    }
+                    let bytes = &input[taken.passed..][..count];
+                    self.tape.iter_mut().for_each(|tape| tape.passed(bytes, self.commands.is_between()));
                     taken.passed += count;
                 }
                 Step::More => break,
@@ -251,9 +248,7 @@ impl Relay {
         self.policy.sent(seen, passage);
         self.commands.accept(command);
         self.replies.expect(command.kind);
-        if let Some(tape) = &mut self.tape {
-            tape.command(command.kind);
-        }
+        self.tape.iter_mut().for_each(|tape| tape.command(command.kind));
         cx.stats.commands.add();
         self.sleep(cx);
         Ok(true)

@@ -24,6 +24,7 @@ impl Relay {
             let Some(reply) = self.replies.next(&mut rest)? else { break };
             let at = bytes.len() - rest.len();
             if self.question.is_some() {
+                heard = at;
                 if reply.is_end() {
                     self.answered(reply, &bytes[range.start..at], cx)?;
                     range.start = at;

@@ -2,24 +2,24 @@
 
 use super::plan::{Counts, Replay};
 use crate::replay::hash::RowHash;
-use crate::replay::reads::reads_only;
+use crate::replay::reads::only_reads;
 use crate::replay::recording::Place;
-use crate::replay::{Answered, Played, SIDES};
-use crate::workload::sql::{normal, shifted};
+use crate::replay::{Answered, LAST_PREPARED, Played, SIDES};
+use crate::workload::sql::shifted;
 use evenkeel_core::Nanos;
+use evenkeel_core::policy::digest_of;
 use evenkeel_core::random::Seed;
 use evenkeel_os::clock::Clock;
 use evenkeel_site::server::{Control, Target, TargetError};
+use evenkeel_wire::Row;
 use evenkeel_wire::capture::Asked;
 use evenkeel_wire::relay::CommandKind;
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
 
 /// What clients report where a connection is lost (CR_SERVER_LOST), or cannot be had (CR_CONN_HOST_ERROR).
 const LOST: u16 = 2013;
 const UNREACHABLE: u16 = 2003;
-/// MariaDB's number for the statement that was prepared last.
-const LAST_PREPARED: u32 = u32::MAX;
 /// Several statements in one query are allowed.
 const MANY_STATEMENTS: [u8; 3] = [0x1b, 0, 0];
 const INIT_DB: u8 = 0x02;
@@ -55,10 +55,20 @@ impl Command<'_> {
     }
 }
 
-#[derive(Clone)]
-struct Statement {
+/// A statement, and what is known of it by its text.
+pub(super) struct Text {
     sql: Vec<u8>,
     reads: bool,
+    digest: u64,
+}
+
+/// What becomes of a command.
+pub(super) enum Look {
+    /// It is sent, and its answer is of interest.
+    Ask(Rc<Text>),
+    /// It is sent.
+    Quiet,
+    Skip,
 }
 
 struct Side<'a> {
@@ -73,7 +83,7 @@ pub(super) struct Client<'a> {
     replay: &'a Replay<'a>,
     number: u32,
     sides: Vec<Side<'a>>,
-    statements: HashMap<Known, Statement>,
+    statements: HashMap<Known, Rc<Text>>,
     /// The database of each session that changed it.
     databases: HashMap<u32, Vec<u8>>,
     bytes: Vec<u8>,
@@ -91,33 +101,72 @@ impl<'a> Client<'a> {
         Self { replay, number, sides, statements, databases, bytes: Vec::new() }
     }
 
-    /// Whether the command is one to be sent; one that is not was counted.
-    pub fn sends(&self, command: &Command<'_>) -> bool {
+    /// Whether and how a command is sent, and what it says of later ones; one that is not sent was counted.
+    pub fn look(&mut self, command: &Command<'_>) -> Look {
         let Replay { options, counts, .. } = self.replay;
-        let skipped = match command.kind() {
-            CommandKind::Query if !options.writes && !reads_only(command.text()) => &counts.writes,
-            CommandKind::Query
-            | CommandKind::Prepare
-            | CommandKind::InitDb
-            | CommandKind::ResetConnection => return true,
+        let skip = |of| {
+            Counts::count(of);
+            Look::Skip
+        };
+        match command.kind() {
+            CommandKind::Query => {
+                let text = self.text(command.text());
+                if !text.reads && !options.writes {
+                    return skip(&counts.writes);
+                }
+                if let Some(name) = used(command.text()) {
+                    self.databases.insert(command.session, name);
+                }
+                Look::Ask(text)
+            }
+            CommandKind::Prepare => {
+                let text = self.text(command.text());
+                for number in command.asked.answer.statement.into_iter().chain([LAST_PREPARED]) {
+                    self.statements.insert((command.session, number), Rc::clone(&text));
+                }
+                // What is wrong with it shows when it is executed.
+                Look::Quiet
+            }
+            CommandKind::InitDb => {
+                self.databases.insert(command.session, command.text().to_vec());
+                Look::Quiet
+            }
+            CommandKind::ResetConnection => Look::Quiet,
             CommandKind::Execute
             | CommandKind::BulkExecute
             | CommandKind::LongData
             | CommandKind::Close
             | CommandKind::ResetStatement => match self.statements.get(&command.known()) {
-                Some(statement) if statement.reads || options.writes => return true,
-                Some(_) => &counts.writes,
-                None => &counts.unknown,
+                None => skip(&counts.unknown),
+                Some(text) if !text.reads && !options.writes => skip(&counts.writes),
+                Some(text) if matches!(command.kind(), CommandKind::Execute | CommandKind::BulkExecute) => {
+                    Look::Ask(Rc::clone(text))
+                }
+                Some(_) => Look::Quiet,
             },
-            _ => &counts.unknown,
-        };
-        Counts::count(skipped);
-        false
+            _ => skip(&counts.unknown),
+        }
+    }
+
+    fn text(&self, sql: &[u8]) -> Rc<Text> {
+        Rc::new(Text {
+            sql: sql.to_vec(),
+            reads: only_reads(sql, self.replay.stored),
+            digest: digest_of(sql),
+        })
     }
 
     /// Sends a command to each server, in an order drawn for each command. It was due, and could go, at these instants.
-    pub fn send(&mut self, command: &Command<'_>, (due, ready): (Nanos, Nanos), clock: &Clock) {
-        let (sql, reads) = self.note(command);
+    pub fn send(
+        &mut self,
+        command: &Command<'_>,
+        text: Option<&Text>,
+        (due, ready): (Nanos, Nanos),
+        clock: &Clock,
+    ) {
+        let recorded = self.replay.recording.sessions().get(command.session as usize);
+        let first = || recorded.map(|session| session.database.clone()).unwrap_or_default();
+        self.databases.entry(command.session).or_insert_with(first);
         let mut answers: [Option<Answered>; SIDES] = Default::default();
         let mut ready_at = ready;
         // By chance: kinds of statements often take turns themselves.
@@ -128,54 +177,21 @@ impl<'a> Client<'a> {
             ready_at = clock.now();
         }
         Counts::count(&self.replay.counts.played);
-        let Some(sql) = sql else { return };
-        let again = (reads && differ(&answers)).then(|| self.ask(0, command, ready_at, clock));
+        let Some(text) = text else { return };
+        let again = (text.reads && differ(&answers)).then(|| self.ask(0, command, ready_at, clock));
         let played = Played {
             number: command.place.number.into(),
             session: command.asked.session,
             client: self.number,
             due,
             behind: ready - due,
-            digest: digest(&sql),
+            digest: text.digest,
             recorded: command.asked.answer,
             recorded_time: command.place.time(),
             answers,
             again,
         };
-        (self.replay.take)(&played, &sql);
-    }
-
-    /// What a command says of later ones. Its text, where its answer is more than OK, and whether it only reads.
-    fn note(&mut self, command: &Command<'_>) -> (Option<Vec<u8>>, bool) {
-        let text = command.text();
-        let recorded = || self.replay.recording.sessions().get(command.session as usize);
-        let first = || recorded().map(|session| session.database.clone()).unwrap_or_default();
-        let database = self.databases.entry(command.session).or_insert_with(first);
-        match command.kind() {
-            CommandKind::InitDb => {
-                *database = text.to_vec();
-                (None, true)
-            }
-            CommandKind::Query => {
-                if let Some(name) = used(text) {
-                    *database = name;
-                }
-                (Some(text.to_vec()), reads_only(text))
-            }
-            CommandKind::Prepare => {
-                if let Some(number) = command.asked.answer.statement {
-                    let statement = Statement { sql: text.to_vec(), reads: reads_only(text) };
-                    self.statements.insert((command.session, LAST_PREPARED), statement.clone());
-                    self.statements.insert((command.session, number), statement);
-                }
-                (Some(text.to_vec()), true)
-            }
-            CommandKind::Execute | CommandKind::BulkExecute => {
-                let statement = self.statements.get(&command.known());
-                statement.map_or((None, false), |statement| (Some(statement.sql.clone()), statement.reads))
-            }
-            _ => (None, true),
-        }
+        (self.replay.take)(&played, &text.sql);
     }
 
     fn ask(&mut self, side: usize, command: &Command<'_>, ready: Nanos, clock: &Clock) -> Answered {
@@ -185,10 +201,11 @@ impl<'a> Client<'a> {
         let outcome = asked.and_then(|()| {
             let control = side.connected(self.replay)?;
             sent = clock.now();
-            control.command(&self.bytes, &mut |row| {
+            let mut each = |row: &Row<'_>| {
                 bytes += row.size() as u64;
                 hash.row(row)
-            })
+            };
+            control.command(&self.bytes, if self.replay.options.hashes { Some(&mut each) } else { None })
         });
         let response = clock.now() - sent;
         let answered = match outcome {
@@ -218,7 +235,7 @@ impl Side<'_> {
     fn connected(&mut self, replay: &Replay<'_>) -> Result<&mut Control, TargetError> {
         if self.control.is_none() {
             let mut control = Control::connect_until(self.target, replay.stop)?;
-            control.command(&MANY_STATEMENTS, &mut |_| Ok(()))?;
+            control.command(&MANY_STATEMENTS, None)?;
             if !replay.options.writes {
                 control.exec("SET SESSION TRANSACTION READ ONLY")?;
             }
@@ -234,7 +251,7 @@ impl Side<'_> {
         &mut self,
         replay: &Replay<'_>,
         command: &Command<'_>,
-        statements: &HashMap<Known, Statement>,
+        statements: &HashMap<Known, Rc<Text>>,
         databases: &HashMap<u32, Vec<u8>>,
         bytes: &mut Vec<u8>,
     ) -> Result<(), TargetError> {
@@ -295,7 +312,7 @@ impl Side<'_> {
 
     /// Sends a command of our own; the number of the statement that it prepared.
     fn send(&mut self, replay: &Replay<'_>, kind: u8, text: &[u8]) -> Result<Option<u32>, TargetError> {
-        let outcome = self.connected(replay)?.command(&[&[kind], text].concat(), &mut |_| Ok(()))?;
+        let outcome = self.connected(replay)?.command(&[&[kind], text].concat(), None)?;
         Ok(outcome.statement())
     }
 
@@ -336,10 +353,4 @@ fn used(text: &[u8]) -> Option<Vec<u8>> {
     let name = rest.trim_ascii().strip_suffix(b";").unwrap_or(rest).trim_ascii();
     let name = name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name);
     (word.eq_ignore_ascii_case(b"use ") && !name.is_empty()).then(|| name.to_vec())
-}
-
-fn digest(sql: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    normal(&String::from_utf8_lossy(sql)).digest.hash(&mut hasher);
-    hasher.finish()
 }

@@ -1,6 +1,6 @@
 //! Commands that one client sends one after the other.
 
-use super::client::{Client, Command};
+use super::client::{Client, Command, Look};
 use super::order::Order;
 use super::plan::{Counts, Replay};
 use crate::replay::recording::Place;
@@ -51,6 +51,11 @@ impl Lane<'_> {
             return;
         }
         let mut client = Client::new(replay, number);
+        let over = |place: &Place| {
+            if let (Some(order), Some(rank)) = (order, place.rank()) {
+                order.ended(rank);
+            }
+        };
         let (mut bytes, mut free, mut at) = (Vec::new(), Nanos::ZERO, 0);
         while let Some((session, place)) = self.step(at) {
             at += 1;
@@ -60,24 +65,23 @@ impl Lane<'_> {
             }
             let Ok(asked) = replay.recording.read(&place, &mut bytes) else {
                 Counts::count(&replay.counts.unreadable);
+                over(&place);
                 continue;
             };
             let command = Command { session, place, asked };
-            if client.sends(&command) {
+            let look = client.look(&command);
+            if !matches!(look, Look::Skip) {
                 // Only what is sent has to wait for others.
-                let in_time = order
-                    .as_ref()
-                    .is_none_or(|order| order.wait(replay.recording.ended_before(&place), replay.stop));
-                if !in_time {
+                let needed = replay.recording.ended_before(&place);
+                if !order.as_ref().is_none_or(|order| order.wait(needed, replay.stop)) {
                     Counts::count(&replay.counts.out_of_order);
                 }
                 // Without an order it could go as soon as it was due and the one before it was answered.
                 let ready = if order.is_some() { clock.now().max(due) } else { due.max(free) };
-                client.send(&command, (due, ready), clock);
+                let text = if let Look::Ask(text) = &look { Some(&**text) } else { None };
+                client.send(&command, text, (due, ready), clock);
             }
-            if let (Some(order), Some(rank)) = (order, place.rank()) {
-                order.ended(rank);
-            }
+            over(&place);
             free = clock.now();
         }
     }

@@ -52,10 +52,8 @@ impl Replay<'_> {
     /// How long it lasts at this pace; `None` where it goes as fast as answers come.
     pub fn lasts(&self) -> Option<Nanos> {
         let Pace::Times(times) = self.options.pace else { return None };
-        let starts = || {
-            self.recording.sessions().iter().flat_map(|session| &session.commands).map(|place| place.start)
-        };
-        let span = Nanos(starts().max()?) - Nanos(starts().min()?);
+        let lasts = self.recording.sessions().iter().filter_map(|session| session.commands.last());
+        let span = Nanos(lasts.map(|place| place.start).max()?) - Nanos(self.recording.began());
         Some(Nanos::from_secs_f64(span.as_secs_f64() / times))
     }
 

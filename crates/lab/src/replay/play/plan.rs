@@ -4,6 +4,7 @@ use crate::replay::Played;
 use crate::replay::recording::Recording;
 use evenkeel_os::Stop;
 use evenkeel_site::server::Target;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,6 +33,8 @@ pub struct Options {
     pub ordered: bool,
     /// Commands of large results are sent apart from each other, by clients that send all.
     pub spread: bool,
+    /// Rows are hashed, and their bytes counted; else only their number is known.
+    pub hashes: bool,
     /// Dates in the text of statements move by so many days.
     pub days: i32,
 }
@@ -73,6 +76,8 @@ pub struct Replay<'a> {
     /// One server, or two that are asked in turn.
     pub targets: &'a [Target],
     pub options: Options,
+    /// Names of the servers' stored functions, in capitals: what calls one may write.
+    pub stored: &'a BTreeSet<String>,
     pub counts: &'a Counts,
     pub stop: &'a Stop,
     pub take: Taker<'a>,
