@@ -58,8 +58,12 @@ class Servers(Bed):
         for kind in ("general", "slow"):
             logs[kind] = os.path.join(self.home, f"{kind}-{name}.log")
             shutil.copy(self.file(name, f"{kind}.log"), logs[kind])
+        logs["checksums"] = self.checksums(name)
         self.drop(name)
         return logs
+
+    def checksums(self, name):
+        return self.sql(name, "CHECKSUM TABLE sbtest.sbtest1, sbtest.sbtest2").splitlines()
 
     def guard(self, name, *more):
         """A guard that limits nothing in front of a server, and its port."""

@@ -196,10 +196,11 @@ fn a_function_that_writes_is_not_called_though_the_session_asks_to_write() {
         "CREATE TABLE shop.t (a INT);\nDELIMITER //\nCREATE FUNCTION shop.f() RETURNS INT MODIFIES SQL DATA \
          BEGIN INSERT INTO shop.t VALUES (1); RETURN 1; END//",
     );
-    let script = Script::new()
-        .opens(1)
-        .says(1, (0, 1), "SET SESSION TRANSACTION READ WRITE")
-        .says(1, (2, 3), "SELECT f()");
+    let script = Script::new().opens(1).says(1, (0, 1), "SET SESSION TRANSACTION READ WRITE").says(
+        1,
+        (2, 3),
+        "SELECT f()",
+    );
     let (found, _) = replay(&server, &script, &["--pace", "flat"]);
     assert!(found["writes_not_sent"].as_u64() >= Some(1), "{found}");
     assert_eq!(server.sql("SELECT COUNT(*) FROM shop.t").trim(), "0");

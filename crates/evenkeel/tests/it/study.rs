@@ -180,7 +180,7 @@ fn a_study_of_ones_own_measures_its_figures_and_compares_the_runs_of_its_claim()
     assert!(ratio.as_f64() > Some(1.0), "{results}");
 }
 
-// A replay of 1 to 12 clients takes minutes in a build for tests; what is mixed goes the same way.
+// A replay of 1 to 12 clients takes half a minute; what is mixed goes the same way.
 const TELECOM: [&str; 5] =
     ["study", "telecom", "--quick", "records=2000", "parts=export,load,crash,dispatch,days,mixed"];
 

@@ -11,6 +11,7 @@ use evenkeel_os::Background;
 use evenkeel_site::server::{Control, TargetError};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +71,7 @@ fn server(config: &GuardConfig) -> String {
         Address::Tcp { host, port } => json!({ "host": host, "port": port }),
         Address::Unix(path) => json!({ "host": path }),
     };
-    if config.backend.is_local()
+    if is_here(&config.backend)
         && let Ok(name) = std::fs::read_to_string("/proc/sys/kernel/hostname")
     {
         known["hostname"] = name.trim().into();
@@ -82,6 +83,16 @@ fn server(config: &GuardConfig) -> String {
         };
     }
     known.to_string()
+}
+
+/// Whether the server is on the guard's own machine, whose name is then the server's.
+fn is_here(backend: &Address) -> bool {
+    match backend {
+        Address::Tcp { host, .. } => {
+            host == "localhost" || host.parse::<IpAddr>().is_ok_and(|host| host.is_loopback())
+        }
+        Address::Unix(_) => true,
+    }
 }
 
 fn asked(config: &GuardConfig) -> Result<BTreeMap<String, String>, TargetError> {

@@ -24,9 +24,9 @@ const DAYS: u32 = 3;
 #[command(after_help = "\
 Examples:
   evenkeel study telecom
-      about 20 minutes on two cores
+      half an hour or more on two cores
   evenkeel study telecom --quick
-      a rough look within three minutes, one run of each
+      a rough look within four minutes, one run of each
   evenkeel study telecom records=1000000 parts=load,crash
   evenkeel study telecom records=70000000 --repeats 1
       the published size: it takes days, and says how many before it begins")]
