@@ -13,7 +13,7 @@ use answers::Known;
 pub use answers::{Difference, Kind};
 use evenkeel_core::Nanos;
 use evenkeel_lab::replay::Played;
-pub use report::{Line, Report};
+pub use report::{Line, Plans, Report};
 use serde::Serialize;
 use std::collections::HashMap;
 use times::Times;
@@ -23,9 +23,6 @@ pub use times::{Speed, Timing};
 pub const DIGESTS_MAX: usize = 2_000;
 /// Bytes of a statement that are kept as the example of its kind.
 const SQL_MAX: usize = 8 << 10;
-
-/// How a server (0 or 1) would execute a statement, where that can be had.
-pub type Plans<'a> = &'a mut dyn FnMut(usize, &Line) -> Option<String>;
 
 /// What the answers of a replay are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

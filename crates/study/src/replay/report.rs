@@ -1,6 +1,6 @@
 //! A comparison in words and by kind of statement, the worst first.
 
-use super::{Comparison, Difference, Digest, Mode, Plans, Speed, Timing, times};
+use super::{Comparison, Difference, Digest, Mode, Speed, Timing, times};
 use crate::format::{count, percent};
 use crate::store::caveats;
 use evenkeel_core::caveat::{Caveat, Severity};
@@ -11,6 +11,9 @@ const WORST: usize = 10;
 /// Characters of a statement in the headline.
 const NAME: usize = 40;
 const VERSION: u32 = 1;
+
+/// How a server (0 or 1) would execute a statement, where that can be had.
+pub type Plans<'a> = &'a mut dyn FnMut(usize, &Line) -> Option<String>;
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
