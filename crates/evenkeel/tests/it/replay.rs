@@ -1,6 +1,7 @@
 //! A recorded load is sent again, as a user does.
 
 mod capture;
+mod parts;
 
 use crate::cli::{ends, refused};
 use crate::guard::server::Server;

@@ -47,6 +47,8 @@ pub struct Played {
     pub answers: [Option<Answered>; SIDES],
     /// The first server's answer to the same command again, where the two differed.
     pub again: Option<Answered>,
+    /// An earlier replay sent it.
+    pub is_past: bool,
 }
 
 /// What a server answered.

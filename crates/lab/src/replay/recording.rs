@@ -72,6 +72,8 @@ pub struct SessionIndex {
     pub database: Vec<u8>,
     /// It had begun before the recording: what it had set and prepared by then is not known.
     pub is_late: bool,
+    /// Which of the logs that are sent at the same time it is from.
+    pub log: u32,
     pub commands: Vec<Place>,
 }
 
@@ -90,10 +92,10 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads captures one after another; of a folder all of them, in the order of their names.
-    pub fn open(paths: &[PathBuf]) -> Result<Self, RecordingError> {
+    /// Reads a capture; of a folder all of them, in the order of their names.
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let mut indexing = Indexing::default();
-        for path in files(paths)? {
+        for path in files(path)? {
             let file =
                 File::open(&path).map_err(|source| RecordingError::Read { path: path.clone(), source })?;
             indexing.file(&path, file)?;
@@ -106,6 +108,32 @@ impl Recording {
         let mut indexing = Indexing::default();
         indexing.file(path, file)?;
         Ok(indexing.finish())
+    }
+
+    /// Both, to be sent at the same time: the other one begins when this one does.
+    pub fn beside(mut self, mut other: Self) -> Self {
+        let (later, logs) = (self.began().wrapping_sub(other.began()), self.logs());
+        let (files, moved) = (self.files.len() as u64, |at: u64| at.wrapping_add(later));
+        for session in &mut other.sessions {
+            session.log += logs;
+            (session.opened, session.closed) = (moved(session.opened), session.closed.map(moved));
+            for place in &mut session.commands {
+                (place.start, place.at) = (moved(place.start), place.at + (files << OFFSET_BITS));
+                place.end = place.end().map_or(UNKNOWN, moved);
+            }
+        }
+        self.files.append(&mut other.files);
+        self.headers.append(&mut other.headers);
+        self.sessions.append(&mut other.sessions);
+        self.left_out.append(&mut other.left_out);
+        (self.damaged, self.cut) = (self.damaged + other.damaged, self.cut + other.cut);
+        rank(&mut self.sessions);
+        self
+    }
+
+    /// How many logs are sent at the same time.
+    pub fn logs(&self) -> u32 {
+        self.sessions.iter().map(|session| session.log + 1).max().unwrap_or(1)
     }
 
     pub fn sessions(&self) -> &[SessionIndex] {
@@ -161,25 +189,20 @@ fn read_some(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     }
 }
 
-fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, RecordingError> {
-    let mut all = Vec::new();
-    for path in paths {
-        let failed = |source| RecordingError::Read { path: path.clone(), source };
-        if !path.is_dir() {
-            all.push(path.clone());
-            continue;
-        }
-        let entries = fs::read_dir(path).map_err(failed)?;
-        let found: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
-        let mut found = found.map_err(failed)?;
-        found.retain(|path| path.extension().is_some_and(|extension| extension == "capture"));
-        if found.is_empty() {
-            return Err(RecordingError::Empty(path.clone()));
-        }
-        found.sort();
-        all.append(&mut found);
+fn files(path: &Path) -> Result<Vec<PathBuf>, RecordingError> {
+    let failed = |source| RecordingError::Read { path: path.to_owned(), source };
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
     }
-    Ok(all)
+    let entries = fs::read_dir(path).map_err(failed)?;
+    let found: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut found = found.map_err(failed)?;
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "capture"));
+    if found.is_empty() {
+        return Err(RecordingError::Empty(path.to_owned()));
+    }
+    found.sort();
+    Ok(found)
 }
 
 #[derive(Default)]

@@ -32,6 +32,7 @@ fn played(number: u64, digest: u64, first: Answered, second: Answered) -> Played
         recorded_time,
         answers,
         again: None,
+        is_past: false,
     }
 }
 

@@ -12,7 +12,6 @@ use evenkeel_lab::replay::{Played, Recording};
 use evenkeel_wire::capture::{Answer, Asked, MAGIC, Opened, Record};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -36,12 +35,12 @@ impl Bench {
         let mut run = Run::default();
         self.audit(days, &[TABLE], &mut run)?;
         let script = |large, small| self.script(rows, large, small);
-        let logs = match part {
-            REPLAY => vec![(script(LARGE, STATEMENTS - LARGE)?, clients)],
-            _ => vec![(script(MIXED, 0)?, clients / 2), (script(0, MIXED)?, clients - clients / 2)],
+        let log = match part {
+            REPLAY => script(LARGE, STATEMENTS - LARGE)?,
+            _ => script(MIXED, 0)?.beside(script(0, MIXED)?),
         };
         let (watch, longest) = (self.watch()?, Longest::default());
-        let (sent, seconds) = timed(|| self.send(&logs, way != LOGGED && part == REPLAY, &longest))?;
+        let (sent, seconds) = timed(|| self.send(&log, clients, way != LOGGED && part == REPLAY, &longest))?;
         note(&mut run, seconds, sent, &watch);
         let in_s = |nanos: &AtomicU64| nanos.load(Ordering::Relaxed) as f64 / 1e9;
         run.set("large_s", in_s(&longest.large));
@@ -49,41 +48,38 @@ impl Bench {
         Ok(run)
     }
 
-    /// Sends all logs at once; the commands that were sent. An error of any of them ends the study.
-    fn send(&self, logs: &[(PathBuf, u32)], spread: bool, longest: &Longest) -> Result<u64> {
-        let recordings: Vec<Recording> = logs
-            .iter()
-            .map(|(path, _)| Recording::open(from_ref(path)).doing(|| "reading the log"))
-            .collect::<Result<_>>()?;
+    /// Sends the log; the commands that were sent. An error of any of them ends the study.
+    fn send(&self, recording: &Recording, clients: u32, spread: bool, longest: &Longest) -> Result<u64> {
         let (counts, take) = (Counts::default(), |played: &Played, _: &[u8]| longest.note(played));
-        std::thread::scope(|scope| {
-            let send = |(recording, (_, clients)): (&Recording, &(PathBuf, u32))| {
-                let (who, pace) = (Who::Clients(*clients), Pace::Flat);
-                let options =
-                    Options { who, pace, writes: false, ordered: false, spread, hashes: false, days: 0 };
-                let (targets, counts, stop, take) = (from_ref(&self.target), &counts, &self.stop, &take);
-                let stored = &BTreeSet::new();
-                Replay { recording, targets, options, stored, counts, stop, take }.run()
-            };
-            let all: Vec<_> = recordings.iter().zip(logs).map(|log| scope.spawn(move || send(log))).collect();
-            all.into_iter().try_for_each(|one| match one.join() {
-                Ok(done) => Ok(done?),
-                Err(_) => Err(PublishedError::wrong("a client of the replay ended".to_owned())),
-            })
-        })?;
+        let options = Options {
+            who: Who::Clients(clients),
+            pace: Pace::Flat,
+            writes: false,
+            ordered: false,
+            spread,
+            hashes: false,
+            days: 0,
+        };
+        let replay = Replay {
+            recording,
+            targets: from_ref(&self.target),
+            options,
+            stored: &BTreeSet::new(),
+            counts: &counts,
+            stop: &self.stop,
+            take: &take,
+            past: None,
+        };
+        replay.run()?;
         let (sent, failed) = (counts.played.load(Ordering::Relaxed), longest.failed.load(Ordering::Relaxed));
-        let commands = recordings
-            .iter()
-            .zip(logs)
-            .map(|(one, (_, clients))| one.commands() as u64 * u64::from(*clients));
-        match sent == commands.sum::<u64>() && failed == 0 {
+        match sent == replay.commands() && failed == 0 {
             true => Ok(sent),
             false => Err(PublishedError::wrong(format!("{sent} statements were sent, and {failed} failed"))),
         }
     }
 
     /// A log of so many statements with large and with small results, drawn by the study's seed, in any order.
-    fn script(&self, rows: u64, large: u64, small: u64) -> Result<PathBuf> {
+    fn script(&self, rows: u64, large: u64, small: u64) -> Result<Recording> {
         let path = self.files.scratch.path().join(format!("log-{large}-{small}.capture"));
         let mut random = Random::new(Seed(self.setting.seed).child("statements").numbered(large));
         let mut kinds: Vec<bool> = (0..large + small).map(|number| number < large).collect();
@@ -101,13 +97,9 @@ impl Bench {
             let command = &[b"\x03", sql.as_bytes()].concat();
             Record::Asked(Asked { session: 1, start, end: None, command, answer }).write(&mut bytes);
         }
-        write(&path, &bytes)?;
-        Ok(path)
+        fs::write(&path, &bytes).doing(|| format!("writing {}", path.display()))?;
+        Recording::open(&path).doing(|| "reading the log")
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).doing(|| format!("writing {}", path.display()))
 }
 
 /// A report that is sorted, as large as one of the published, or a look at some calls; with its rows.

@@ -15,6 +15,8 @@ Examples:
   evenkeel replay monday mysql://app@db2/shop
   evenkeel replay monday mysql://app@db1/shop mysql://app@db2/shop --page upgrade.html
   evenkeel replay db1-slow.log mysql://app@db2/shop --clients 8 --pace flat
+  evenkeel replay reports.sql mysql://app@db2/shop --mix orders.sql --clients 12 --pace flat
+  evenkeel replay monday mysql://app@db2/shop --csv monday.csv --resume
   zcat general.log.gz | evenkeel replay - sandbox:copy/shop --allow-writes
 
 Exit codes: 0 done, nothing found; 1 a result differs, a statement is slower, or nothing was sent; 2 wrong use, or no server; 130, 143 \
@@ -29,6 +31,9 @@ pub struct Args {
     /// Send nothing: say what the log has, and what it lacks
     #[arg(long, conflicts_with = "targets")]
     pub check: bool,
+    /// A second log, sent at the same time; with --clients every other client sends it
+    #[arg(long, value_name = "LOG", conflicts_with = "check")]
+    pub mix: Option<PathBuf>,
     /// Send the whole log by so many clients, each on one session; as recorded if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub clients: Option<u32>,
@@ -57,6 +62,9 @@ pub struct Args {
     /// File to make: one line for each command sent
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// Continue a replay that was stopped: what the file of --csv has is not sent again
+    #[arg(long, requires = "csv", conflicts_with = "allow_writes")]
+    pub resume: bool,
     /// File to make: a page with response times, what differs, and the plans of the ten worst
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,

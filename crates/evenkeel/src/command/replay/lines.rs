@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
-use evenkeel_lab::replay::{Answered, Played};
+use evenkeel_lab::replay::{Answered, Played, SIDES};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -30,23 +30,23 @@ impl Lines {
     /// Makes the file, with the columns of so many servers.
     pub fn create(path: &Path, servers: usize) -> Result<Self> {
         let what = || format!("writing {}", path.display());
-        let mut file = BufWriter::with_capacity(1 << 20, File::create(path).with_context(what)?);
-        let mut head = HEAD.to_owned();
-        for server in 1..=servers {
-            OF_SERVER.iter().for_each(|name| {
-                let _ = write!(head, ",{name}_{server}");
-            });
-        }
-        writeln!(file, "{head}").with_context(what)?;
+        let mut file = File::create(path).with_context(what)?;
+        writeln!(file, "{}", head(servers)).with_context(what)?;
+        Ok(Self::after(path, file))
+    }
+
+    /// Writes to the end of a file that has lines.
+    pub fn after(path: &Path, file: File) -> Self {
+        let file = BufWriter::with_capacity(1 << 20, file);
         let inner = Inner { file, line: String::new(), failed: None };
-        Ok(Self { path: path.to_owned(), inner: Mutex::new(inner) })
+        Self { path: path.to_owned(), inner: Mutex::new(inner) }
     }
 
     /// Writes one line; an error is kept for [`Lines::end`].
     pub fn add(&self, played: &Played) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let Inner { file, line, failed } = &mut *inner;
-        if failed.is_some() {
+        if failed.is_some() || played.is_past {
             return;
         }
         line.clear();
@@ -62,11 +62,19 @@ impl Lines {
     }
 }
 
+/// The first line: columns of each server, and of the first one asked again.
+pub fn head(servers: usize) -> String {
+    let again = (servers == SIDES).then_some("again");
+    let of = (1..=servers).map(|server| server.to_string()).chain(again.map(str::to_owned));
+    let columns = of.flat_map(|of| OF_SERVER.map(|name| format!(",{name}_{of}")));
+    HEAD.to_owned() + &columns.collect::<String>()
+}
+
 fn put(line: &mut String, played: &Played) {
     let ms = |time: Nanos| time.as_millis_f64();
     let _ = write!(
         line,
-        "{:.6},{},{},{},{:016x},{:.3}",
+        "{:.6},{},{},{},{:016x},{:.6}",
         played.due.as_secs_f64(),
         played.number,
         played.session,
@@ -74,13 +82,16 @@ fn put(line: &mut String, played: &Played) {
         played.digest,
         ms(played.behind)
     );
-    for Answered { lag, response, rows, affected, bytes, warnings, hash, error } in
-        played.answers.iter().flatten()
-    {
+    let again = played.again.as_ref();
+    for answered in played.answers.iter().flatten().chain(again) {
+        let Answered { lag, response, rows, affected, bytes, warnings, hash, error } = answered;
         let error = error.map(|code| code.to_string()).unwrap_or_default();
         let (lag, response) = (ms(*lag), ms(*response));
         let _ =
-            write!(line, ",{lag:.3},{response:.3},{rows},{affected},{bytes},{warnings},{error},{hash:016x}");
+            write!(line, ",{lag:.6},{response:.6},{rows},{affected},{bytes},{warnings},{error},{hash:016x}");
+    }
+    if played.answers.iter().all(Option::is_some) && again.is_none() {
+        line.push_str(&",".repeat(OF_SERVER.len()));
     }
     line.push('\n');
 }

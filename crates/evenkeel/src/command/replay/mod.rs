@@ -2,6 +2,7 @@
 mod check;
 mod flags;
 mod lines;
+mod past;
 mod play;
 mod source;
 
@@ -14,5 +15,9 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.check {
         return check::run(session, args);
     }
-    play::run(session, args, &source::opened(session, &args.log)?.0)
+    let (mut recording, _) = source::opened(session, &args.log)?;
+    if let Some(other) = &args.mix {
+        recording = recording.beside(source::opened(session, other)?.0);
+    }
+    play::run(session, args, &recording)
 }

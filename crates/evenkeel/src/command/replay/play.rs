@@ -2,6 +2,7 @@
 
 use super::flags::Args;
 use super::lines::Lines;
+use super::past::Sent;
 use crate::command::{Session, look, mode};
 use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
@@ -10,7 +11,7 @@ use crate::{format, out, signals};
 use anyhow::{Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
-use evenkeel_lab::replay::play::{Counts, Options, Replay, Who};
+use evenkeel_lab::replay::play::{Counts, Options, PastOf, Replay, Who};
 use evenkeel_lab::replay::{Played, Recording, SIDES, explain};
 use evenkeel_lab::workload::user::ColumnReader;
 use evenkeel_os::clock::{self, Clock};
@@ -32,6 +33,8 @@ const SHOW_EVERY: Nanos = Nanos::from_secs(5);
 struct Outcome {
     commands: u64,
     sent: u64,
+    /// Of these by the replay that is continued.
+    earlier: u64,
     writes_not_sent: u64,
     unknown: u64,
     unreadable: u64,
@@ -59,7 +62,14 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
         args.targets.iter().map(|text| place::target(session, text, "")).collect::<Result<Vec<_>>>()?;
     let options = options(args, recording)?;
     check(session, args, recording, &targets)?;
-    let lines = args.csv.as_deref().map(|path| Lines::create(path, targets.len())).transpose()?;
+    let (past, lines) = match &args.csv {
+        Some(path) if args.resume => {
+            let (past, file) = Sent::open(path, targets.len(), recording)?;
+            (Some(past), Some(Lines::after(path, file)))
+        }
+        Some(path) => (None, Some(Lines::create(path, targets.len())?)),
+        None => (None, None),
+    };
     let (counts, times) = (Counts::default(), Mutex::new(Times::default()));
     let comparison =
         Mutex::new(Comparison::new(compared(&targets), names(args, &targets), args.tolerance / 100.0));
@@ -71,8 +81,10 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
         }
     };
     let (counts, stored, stop, take) = (&counts, &stored(session, &targets)?, &session.stop, &take);
-    let replay = Replay { recording, targets: &targets, options, stored, counts, stop, take };
-    let commands = recording.commands() as u64 * u64::from(clients(options.who));
+    let find = past.as_ref().map(|past| |client, number| past.find(client, number));
+    let past_of = find.as_ref().map(|find| find as PastOf<'_>);
+    let replay = Replay { recording, targets: &targets, options, stored, counts, stop, take, past: past_of };
+    let commands = replay.commands();
     let took = shown(session, args, (commands, counts), &replay)?;
     if let Some(lines) = lines {
         lines.end()?;
@@ -81,12 +93,15 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
         let mut control = Control::connect_within(targets.get(server)?, Duration::from_secs(5)).ok()?;
         explain(recording, &mut control, line.example, &line.sql)
     });
-    let outcome = outcome(commands, counts, &held(&times), (took, report));
+    let earlier = past.as_ref().map_or(0, Sent::count);
+    let outcome = Outcome { earlier, ..outcome(commands, counts, &held(&times), (took, report)) };
     if let Some(path) = &args.page {
         out::file(path, &crate::report::replay::html(&outcome.comparison))?;
     }
     let table = || crate::table::replay::replay(&outcome.comparison, look(), args.wide);
-    out::answer(args.json, &outcome, || out::painted(&(table() + "\n" + &text(&outcome))))?;
+    out::answer(args.json, &outcome, || {
+        out::painted(&(table() + "\n" + &text(&outcome, args.csv.is_some())))
+    })?;
     Ok(match (session.stop.is_set(), outcome.sent > 0 && !outcome.comparison.is_finding) {
         (true, _) => signals::exit_code(),
         (false, true) => ExitCode::SUCCESS,
@@ -120,6 +135,11 @@ fn options(args: &Args, recording: &Recording) -> Result<Options> {
     if args.order && who != Who::Sessions {
         return Err(anyhow!("--order keeps the order of the recorded sessions"))
             .hint("leave out --order or --clients");
+    }
+    if let Who::Clients(clients) = who
+        && clients < recording.logs()
+    {
+        return Err(anyhow!("--mix needs a client for each log")).hint("give --clients 2 or more");
     }
     let age = Nanos::from(clock::unix_time()) - Nanos(recording.began());
     let days = if args.shift_dates { (age.0 / DAY.0) as i32 } else { 0 };
@@ -167,13 +187,6 @@ fn stored(session: &Session, targets: &[Target]) -> Result<BTreeSet<String>> {
         all.append(&mut found.hint("give the account the right to read information_schema.ROUTINES")?);
     }
     Ok(all)
-}
-
-fn clients(who: Who) -> u32 {
-    match who {
-        Who::Sessions => 1,
-        Who::Clients(count) => count,
-    }
 }
 
 /// Does it, and shows how far it is; how long it took.
@@ -228,6 +241,7 @@ fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (N
     Outcome {
         commands,
         sent: get(&counts.played),
+        earlier: 0,
         writes_not_sent: get(&counts.writes),
         unknown: get(&counts.unknown),
         unreadable: get(&counts.unreadable),
@@ -242,7 +256,7 @@ fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (N
     }
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &Outcome, has_lines: bool) -> String {
     let mut text = format!(
         "{} of {} commands sent in {}\n",
         format::count(outcome.sent),
@@ -250,6 +264,7 @@ fn text(outcome: &Outcome) -> String {
         format::seconds(outcome.took_s)
     );
     let why = [
+        (outcome.earlier, "sent by the replay that was continued"),
         (outcome.writes_not_sent, "not sent: they change something (--allow-writes sends them)"),
         (
             outcome.unknown,
@@ -261,6 +276,9 @@ fn text(outcome: &Outcome) -> String {
     ];
     for (count, what) in why.iter().filter(|(count, _)| *count > 0) {
         text += &format!("  {} {what}\n", format::count(*count));
+    }
+    if !outcome.finished && has_lines {
+        text += "  stopped before the end: --resume sends the rest\n";
     }
     if let (Some(median), Some(late), Some(behind)) =
         (outcome.lag_p50_ms, outcome.lag_p99_ms, outcome.behind_p99_ms)

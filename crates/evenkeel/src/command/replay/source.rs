@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// A capture as it is, or a log as the capture that is made of it, with what became of the log.
 pub fn opened(session: &Session, log: &Path) -> Result<(Recording, Option<Summary>)> {
     if log.is_dir() {
-        return Ok((Recording::open(&[log.to_owned()])?, None));
+        return Ok((Recording::open(log)?, None));
     }
     let name = log.display();
     let mut input: Box<dyn BufRead> = if log.as_os_str() == "-" {
@@ -28,7 +28,7 @@ pub fn opened(session: &Session, log: &Path) -> Result<(Recording, Option<Summar
     };
     let head = input.fill_buf().with_context(|| format!("reading log {name}"))?;
     if head.starts_with(MAGIC) {
-        return Ok((Recording::open(&[log.to_owned()])?, None));
+        return Ok((Recording::open(log)?, None));
     }
     let (path, file) = unnamed(&session.home)?;
     let written = import(&mut input, &mut BufWriter::with_capacity(1 << 20, &file), &session.stop);

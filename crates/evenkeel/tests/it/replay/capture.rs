@@ -52,7 +52,7 @@ fn commands_are_in_the_capture_once_and_in_order_with_what_came_of_them() {
     scene.proxy.stop();
     scene.writer.finish();
 
-    let recording = Recording::open(std::slice::from_ref(&scene.folder)).expect("a recording");
+    let recording = Recording::open(&scene.folder).expect("a recording");
     let session = &recording.sessions()[0];
     assert_eq!((recording.sessions().len(), &session.database[..], recording.cut), (1, &b"shop"[..], 0));
     let mut buffer = Vec::new();

@@ -1,6 +1,6 @@
 //! One client: a connection to each server, what it has prepared there, and the answers.
 
-use super::plan::{Counts, Replay};
+use super::plan::{Counts, Past, Replay};
 use crate::replay::hash::RowHash;
 use crate::replay::reads::only_reads;
 use crate::replay::recording::Place;
@@ -148,6 +148,38 @@ impl<'a> Client<'a> {
         }
     }
 
+    /// What an earlier replay has of a command is taken; it is sent again only where the session needs it.
+    pub fn past(&self, command: &Command<'_>, look: Look) -> Look {
+        let Look::Ask(text) = &look else { return look };
+        let past = self.replay.past.and_then(|past| past(self.number, command.place.number));
+        let Some(past) = past.filter(|past| past.digest == text.digest) else { return look };
+        let Past { behind, answers, again, .. } = past;
+        let played = Played { behind, answers, again, is_past: true, ..self.played(command, text) };
+        (self.replay.take)(&played, &text.sql);
+        if text.sql.trim_ascii_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"set ")) {
+            return Look::Quiet;
+        }
+        Counts::count(&self.replay.counts.played);
+        Look::Skip
+    }
+
+    /// A command without its answers.
+    fn played(&self, command: &Command<'_>, text: &Text) -> Played {
+        Played {
+            number: command.place.number.into(),
+            session: command.asked.session,
+            client: self.number,
+            due: Nanos::ZERO,
+            behind: Nanos::ZERO,
+            digest: text.digest,
+            recorded: command.asked.answer,
+            recorded_time: command.place.time(),
+            answers: Default::default(),
+            again: None,
+            is_past: false,
+        }
+    }
+
     fn text(&self, sql: &[u8]) -> Rc<Text> {
         Rc::new(Text {
             sql: sql.to_vec(),
@@ -179,18 +211,8 @@ impl<'a> Client<'a> {
         Counts::count(&self.replay.counts.played);
         let Some(text) = text else { return };
         let again = (text.reads && differ(&answers)).then(|| self.ask(0, command, ready_at, clock));
-        let played = Played {
-            number: command.place.number.into(),
-            session: command.asked.session,
-            client: self.number,
-            due,
-            behind: ready - due,
-            digest: text.digest,
-            recorded: command.asked.answer,
-            recorded_time: command.place.time(),
-            answers,
-            again,
-        };
+        let behind = ready - due;
+        let played = Played { due, behind, answers, again, ..self.played(command, text) };
         (self.replay.take)(&played, &text.sql);
     }
 

@@ -70,6 +70,7 @@ impl Lane<'_> {
             };
             let command = Command { session, place, asked };
             let look = client.look(&command);
+            let look = client.past(&command, look);
             if !matches!(look, Look::Skip) {
                 // Only what is sent has to wait for others.
                 let needed = replay.recording.ended_before(&place);

@@ -8,12 +8,13 @@ mod lane;
 mod order;
 mod plan;
 
+use super::recording::Place;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
 use evenkeel_site::server::{Control, TargetError};
 use lane::{Course, Lane, Step};
 use order::Order;
-pub use plan::{Counts, Options, Pace, Replay, Taker, Who};
+pub use plan::{Counts, Options, Pace, Past, PastOf, Replay, Taker, Who};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +36,7 @@ impl Replay<'_> {
         let lanes = self.lanes(&all);
         let times = if let Pace::Times(times) = self.options.pace { Some(times) } else { None };
         let order = self.options.ordered.then(|| Order::new(self.recording.commands()));
-        let course = Course { clock: Clock::start(), began: self.recording.began(), times, order };
+        let course = Course { clock: Clock::start(), began: self.begins(), times, order };
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for _ in 0..threads(&lanes, self.options) {
@@ -53,14 +54,35 @@ impl Replay<'_> {
     pub fn lasts(&self) -> Option<Nanos> {
         let Pace::Times(times) = self.options.pace else { return None };
         let lasts = self.recording.sessions().iter().filter_map(|session| session.commands.last());
-        let span = Nanos(lasts.map(|place| place.start).max()?) - Nanos(self.recording.began());
+        let span = Nanos(lasts.map(|place| place.start).max()?) - Nanos(self.begins());
         Some(Nanos::from_secs_f64(span.as_secs_f64() / times))
     }
 
+    /// When the last command was recorded that an earlier replay has sent, else the first of all, nanoseconds since 1970.
+    fn begins(&self) -> u64 {
+        let clients = if let Who::Clients(count) = self.options.who { count } else { 1 };
+        let is_past = |place: &&Place| {
+            self.past.is_some_and(|past| (0..clients).any(|client| past(client, place.number).is_some()))
+        };
+        let sessions = self.recording.sessions().iter();
+        let last = sessions.filter_map(|session| session.commands.iter().rev().find(is_past));
+        last.map(|place| place.start).max().unwrap_or_else(|| self.recording.began())
+    }
+
+    /// Commands of all clients.
+    pub fn commands(&self) -> u64 {
+        let Who::Clients(count) = self.options.who else { return self.recording.commands() as u64 };
+        let clients = |log| (log..count).step_by(self.recording.logs() as usize).count() as u64;
+        let sessions = self.recording.sessions().iter();
+        sessions.map(|session| session.commands.len() as u64 * clients(session.log)).sum()
+    }
+
     /// What each thread takes in turn, in the order of their first commands.
-    fn lanes<'r>(&'r self, all: &'r [Step]) -> Vec<Lane<'r>> {
+    fn lanes<'r>(&'r self, all: &'r [Vec<Step>]) -> Vec<Lane<'r>> {
         match self.options.who {
-            Who::Clients(count) => (0..count).map(|client| Lane::All(client, all)).collect(),
+            Who::Clients(count) => {
+                (0..count).zip(all.iter().cycle()).map(|(client, steps)| Lane::All(client, steps)).collect()
+            }
             Who::Sessions => {
                 let sessions = (0..).zip(self.recording.sessions());
                 let lanes = sessions.filter(|(_, session)| !session.commands.is_empty());
@@ -72,17 +94,20 @@ impl Replay<'_> {
         }
     }
 
-    /// All commands in the order of their starts, for clients of whom each sends them all.
-    fn all(&self) -> Vec<Step> {
+    /// All commands of each log in the order of their starts, for clients of whom each sends them all.
+    fn all(&self) -> Vec<Vec<Step>> {
         if self.options.who == Who::Sessions {
             return Vec::new();
         }
-        let sessions = (0..).zip(self.recording.sessions());
-        let steps =
-            sessions.flat_map(|(index, session)| session.commands.iter().map(move |place| (index, *place)));
-        let mut all: Vec<Step> = steps.collect();
-        all.sort_by_key(|(_, place)| place.number);
-        if self.options.spread { self.spread(all) } else { all }
+        let of_log = |log: u32| {
+            let sessions = (0..).zip(self.recording.sessions()).filter(|(_, session)| session.log == log);
+            let mut all: Vec<Step> = sessions
+                .flat_map(|(index, session)| session.commands.iter().map(move |place| (index, *place)))
+                .collect();
+            all.sort_by_key(|(_, place)| place.number);
+            if self.options.spread { self.spread(all) } else { all }
+        };
+        (0..self.recording.logs()).map(of_log).collect()
     }
 
     /// The same commands with those of large results as far from each other as can be. Where rows are not known, none is large.

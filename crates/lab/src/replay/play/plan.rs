@@ -1,7 +1,8 @@
 //! What is sent, by whom and how; and what became of it.
 
-use crate::replay::Played;
 use crate::replay::recording::Recording;
+use crate::replay::{Answered, Played, SIDES};
+use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
 use evenkeel_site::server::Target;
 use std::collections::BTreeSet;
@@ -70,6 +71,18 @@ impl Counts {
 /// Gets each command that was sent, with its text, from any thread.
 pub type Taker<'a> = &'a (dyn Fn(&Played, &[u8]) + Sync);
 
+/// What an earlier replay, which was stopped, has of a command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Past {
+    pub behind: Nanos,
+    pub digest: u64,
+    pub answers: [Option<Answered>; SIDES],
+    pub again: Option<Answered>,
+}
+
+/// Looks it up by client and number of the command.
+pub type PastOf<'a> = &'a (dyn Fn(u32, u32) -> Option<Past> + Sync);
+
 /// What all threads of a replay share.
 pub struct Replay<'a> {
     pub recording: &'a Recording,
@@ -81,4 +94,6 @@ pub struct Replay<'a> {
     pub counts: &'a Counts,
     pub stop: &'a Stop,
     pub take: Taker<'a>,
+    /// What it has is taken and not sent again.
+    pub past: Option<PastOf<'a>>,
 }
