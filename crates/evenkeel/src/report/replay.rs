@@ -87,15 +87,15 @@ fn scatter(report: &Report) -> String {
 
 /// Each has a trace of its own, since points of a trace are joined.
 fn trace(line: &Line, names: &[String; 2]) -> Option<Trace> {
-    let [first, second] = line.timing.as_ref()?.mean_ms;
+    let (first, second) = (line.mean_ms[0], line.mean_ms[1]?);
     let (verdict, look) = look(line);
     let x = line.rows.max(NO_ROWS);
-    let [one, two] = [first, second].map(format::time);
+    let one = first.map_or_else(String::new, |ms| format!(", {} at {}", format::time(ms), names[0]));
     let tip = format!(
-        "{}\n{verdict}\n{two} at {}, {one} at {}\n{} rows, {} executions",
+        "{}\n{verdict}\n{} at {}{one}\n{} rows, {} executions",
         line.name(NAME),
+        format::time(second),
         names[1],
-        names[0],
         format::short(line.rows),
         format::count(line.executions)
     );
@@ -104,7 +104,7 @@ fn trace(line: &Line, names: &[String; 2]) -> Option<Trace> {
         class: format!("s{}", look.hue),
         marker: look.marker,
         points: vec![Point { x, y: second, hollow, tip, ..Point::default() }],
-        dots: vec![(x, first)],
+        dots: first.map(|first| (x, first)).into_iter().collect(),
         ..Trace::default()
     })
 }
@@ -117,6 +117,7 @@ fn lines(report: &Report) -> String {
         head("ratio", "typical times"),
         head("first", "mean"),
         head("second", "mean"),
+        head("second", "longest"),
         head("rows", "mean"),
         head("executions", ""),
     ];
@@ -131,15 +132,16 @@ fn lines(report: &Report) -> String {
 }
 
 fn one_line(line: &Line) -> String {
-    let timing = |of: fn(&Timing) -> String| line.timing.as_ref().map_or_else(|| ABSENT.to_owned(), of);
+    let time = |ms: Option<f64>| ms.map_or_else(|| ABSENT.to_owned(), format::time);
     let class = |is_bad| if is_bad { "state bad" } else { "state" };
     let speed = line.speed().words().replace(' ', "\u{a0}");
     let fields = [
         format!("<td class=\"{}\">{}</td>", class(line.differs()), Text(&line.answers())),
         format!("<td class=\"{}\">{speed}</td>", class(line.speed() == Speed::Worse)),
-        field(&timing(Timing::words)),
-        field(&timing(|timing| format::time(timing.mean_ms[0]))),
-        field(&timing(|timing| format::time(timing.mean_ms[1]))),
+        field(&line.timing.as_ref().map_or_else(|| ABSENT.to_owned(), Timing::words)),
+        field(&time(line.mean_ms[0])),
+        field(&time(line.mean_ms[1])),
+        field(&time(line.longest_ms[1])),
         field(&format::short(line.rows)),
         field(&format::count(line.executions)),
     ];

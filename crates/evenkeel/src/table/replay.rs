@@ -35,18 +35,28 @@ pub fn replay(report: &Report, look: Look, wide: bool) -> String {
     out
 }
 
+fn ms(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |ms| format::significant(ms, 3))
+}
+
 fn columns(shown: &[Line]) -> Vec<GridColumn> {
-    let mean = |side: usize| {
-        move |line: &Line| {
-            let ms = line.timing.as_ref().map(|timing| timing.mean_ms[side]);
-            ms.map_or_else(|| "-".to_owned(), |ms| format::significant(ms, 3))
-        }
-    };
+    let statement = GridColumn::of(shown, ["statement", ""], false, 0, |line| line.name(NAME));
+    let times = GridColumn::of(shown, ["times", ""], true, 4, |line| format::count(line.executions));
+    if shown.iter().all(|line| line.timing.is_none()) {
+        return vec![
+            statement,
+            times,
+            GridColumn::of(shown, ["mean", "ms"], true, 2, |line| ms(line.mean_ms[1])),
+            GridColumn::of(shown, ["longest", "ms"], true, 1, |line| ms(line.longest_ms[1])),
+            GridColumn::of(shown, ["rows", "mean"], true, 1, |line| format::short(line.rows)),
+            GridColumn::of(shown, ["answers", ""], false, 0, answers),
+        ];
+    }
     vec![
-        GridColumn::of(shown, ["statement", ""], false, 0, |line| line.name(NAME)),
-        GridColumn::of(shown, ["times", ""], true, 4, |line| format::count(line.executions)),
-        GridColumn::of(shown, ["first", "ms"], true, 2, mean(0)),
-        GridColumn::of(shown, ["second", "ms"], true, 2, mean(1)),
+        statement,
+        times,
+        GridColumn::of(shown, ["first", "ms"], true, 2, |line| ms(line.mean_ms[0])),
+        GridColumn::of(shown, ["second", "ms"], true, 2, |line| ms(line.mean_ms[1])),
         GridColumn::of(shown, ["ratio", ""], true, 1, |line| {
             line.timing.as_ref().map_or_else(|| "-".to_owned(), |timing| timing.words())
         }),

@@ -66,9 +66,38 @@ struct Digest {
     /// The first server itself did not answer the same twice.
     set_aside: u64,
     failed: u64,
+    /// Of which the first side's answer is known.
+    compared: u64,
     rows: u64,
     differences: Vec<Difference>,
     times: Times,
+    /// Of each side, where it gave no error.
+    responses: [Responses; 2],
+}
+
+/// Response times of one side.
+#[derive(Clone, Copy, Debug, Default)]
+struct Responses {
+    count: u64,
+    sum_ms: f64,
+    longest_ms: f64,
+}
+
+impl Responses {
+    fn add(&mut self, known: &Known) {
+        let Some(time) = known.time.filter(|_| known.error.is_none()) else { return };
+        let ms = time.as_millis_f64();
+        (self.count, self.sum_ms) = (self.count + 1, self.sum_ms + ms);
+        self.longest_ms = self.longest_ms.max(ms);
+    }
+
+    fn mean_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ms / self.count as f64)
+    }
+
+    fn longest_ms(&self) -> Option<f64> {
+        (self.count > 0).then_some(self.longest_ms)
+    }
 }
 
 impl Comparison {
@@ -125,7 +154,10 @@ impl Digest {
     fn add(&mut self, number: u64, [first, second]: [&Known; 2], again: Option<&Known>) {
         self.executions += 1;
         self.failed += u64::from(second.error.is_some());
+        self.compared += u64::from(first.is_answer());
         self.rows += second.rows.unwrap_or(0);
+        self.responses[0].add(first);
+        self.responses[1].add(second);
         if let Some(times) = timed(first, second) {
             self.times.add(times);
         }

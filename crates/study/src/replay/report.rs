@@ -1,6 +1,6 @@
 //! A comparison in words and by kind of statement, the worst first.
 
-use super::{Comparison, Difference, Digest, Mode, Speed, Timing, times};
+use super::{Comparison, Difference, Digest, Mode, Responses, Speed, Timing, times};
 use crate::format::{count, percent};
 use crate::store::caveats;
 use evenkeel_core::caveat::{Caveat, Severity};
@@ -50,8 +50,13 @@ pub struct Line {
     pub set_aside: u64,
     /// Ended in an error at the second side, whatever the first one did.
     pub failed: u64,
+    /// Of which the answer of the first side is known.
+    pub compared: u64,
     /// Mean of the second side.
     pub rows: f64,
+    /// By side; `None` where no time is known.
+    pub mean_ms: [Option<f64>; 2],
+    pub longest_ms: [Option<f64>; 2],
     pub differences: Vec<Difference>,
     pub timing: Option<Timing>,
     /// By server, of the worst; empty of others.
@@ -68,7 +73,10 @@ impl Line {
             executions: digest.executions,
             set_aside: digest.set_aside,
             failed: digest.failed,
+            compared: digest.compared,
             rows: digest.rows as f64 / digest.executions as f64,
+            mean_ms: digest.responses.each_ref().map(Responses::mean_ms),
+            longest_ms: digest.responses.each_ref().map(Responses::longest_ms),
             differences: digest.differences.clone(),
             timing,
             plans: Vec::new(),
@@ -95,8 +103,11 @@ impl Line {
             _ if !self.differences.is_empty() => {
                 self.differences.iter().map(of).collect::<Vec<_>>().join(", ")
             }
-            0 => "same".to_owned(),
-            failed => format!("same, errors: {}", count(failed)),
+            failed => {
+                let same = if self.compared > 0 { "same" } else { "not compared" };
+                let errors = if failed > 0 { format!(", errors: {}", count(failed)) } else { String::new() };
+                same.to_owned() + &errors
+            }
         }
     }
 
@@ -156,6 +167,9 @@ impl Report {
     pub fn setting(&self) -> String {
         let executions = count(self.executions);
         let [first, second] = &self.names;
+        if self.unrecorded == self.executions && self.timing.is_none() {
+            return format!("{executions} executions of {}", kinds(self.lines.len()));
+        }
         let times = self.timing.as_ref().map(|timing| format!("; {} times as long over all", timing.words()));
         format!(
             "{executions} executions of {}; first {first}, second {second}{}",
@@ -177,23 +191,27 @@ impl Report {
 
     fn answers(&self) -> String {
         let (second, all) = (&self.names[1], kinds(self.lines.len()));
-        let number = |is: fn(&Line) -> bool| match self.lines.iter().filter(|line| is(line)).count() {
-            0 => "none".to_owned(),
-            number => count(number as u64),
-        };
-        let differ = number(Line::differs);
+        let number = |is: fn(&Line) -> bool| self.lines.iter().filter(|line| is(line)).count() as u64;
+        let (differ, fail) = (number(Line::differs), number(|line| line.failed > 0));
+        let is_known = self.unrecorded < self.executions;
+        let nothing = "; the recording has no answers to compare";
         match self.mode {
-            _ if differ != "none" => format!("{second} answers {differ} of {all} differently"),
-            Mode::Recorded if self.unrecorded == self.executions => format!(
-                "{second} gives an error to {} of {all}, and the recording has no answers to compare",
-                number(|line| line.failed > 0)
-            ),
+            _ if differ > 0 => format!("{second} answers {} of {all} differently", count(differ)),
+            Mode::Recorded if !is_known && fail == 0 => {
+                format!("{second} answers {all} without an error{nothing}")
+            }
+            Mode::Recorded if !is_known => {
+                format!("{second} answers {} of {all} with an error{nothing}", count(fail))
+            }
             Mode::Recorded => format!("{second} answers {all} as recorded"),
             Mode::Servers => format!("{second} answers {all} as {} does", self.names[0]),
         }
     }
 
     fn times(&self) -> String {
+        if self.timing.is_none() {
+            return String::new();
+        }
         let tolerance = percent(100.0 * self.tolerance);
         let [worse, unknown] = [Speed::Worse, Speed::NotKnown].map(|speed| self.of_speed(speed).len());
         let is_slower = match worse {
@@ -247,7 +265,7 @@ const RECORDED: &str = "were timed by the recording, on another machine, load or
                         versions alone: replay against two servers to compare these.";
 const SET_ASIDE: &str = "gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, \
                          writes in between): their results are not compared.";
-const UNRECORDED: &str = "have no recorded answer: errors there may be none that are new. A capture \
+const UNRECORDED: &str = "have no recorded answer, so that whether an error is new is not known. A capture \
                           (`evenkeel guard --capture`) has answers.";
 const UNANSWERED: &str = "got no answer of both sides and are not compared.";
 const OTHERS: &str = "belong to further kinds of statements, which are compared as if they were one.";

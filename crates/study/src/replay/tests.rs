@@ -208,10 +208,10 @@ fn a_recording_without_answers_is_not_called_the_same() {
         let headline = report(found).headline;
         assert!(headline.starts_with(start) && headline.contains("has no answers to compare"), "{headline}");
     };
-    starts(&found, "11.8 gives an error to none of 1 statement,");
+    starts(&found, "11.8 answers 1 statement without an error;");
     let failed = Answered { error: Some(1146), ..answered(1.0) };
     found.take(&played(2, 1, failed, answered(1.0)), "SELECT 1");
-    starts(&found, "11.8 gives an error to 1 of 1 statement,");
+    starts(&found, "11.8 answers 1 of 1 statement with an error;");
     assert!(!report(&found).is_finding);
     assert_eq!(report(&found).caveats.last().map(|caveat| caveat.code.as_ref()), Some("unrecorded"));
 }

@@ -22,7 +22,6 @@ pub(super) struct Times {
     blocks: Vec<(u64, f64)>,
     size: u64,
     executions: u64,
-    sums_ms: [f64; 2],
 }
 
 /// What the times of a kind of statement say.
@@ -30,8 +29,6 @@ pub(super) struct Times {
 pub struct Timing {
     /// Those that have both times.
     pub executions: u64,
-    /// Means of both sides.
-    pub mean_ms: [f64; 2],
     /// Second over first, of typical times (geometric means).
     pub ratio: f64,
     /// 95 %.
@@ -77,7 +74,6 @@ impl Times {
             return;
         }
         self.executions += 1;
-        self.sums_ms = [self.sums_ms[0] + first, self.sums_ms[1] + second];
         let log = (second / first).ln();
         match self.blocks.last_mut() {
             Some((count, sum)) if *count < self.size => {
@@ -127,7 +123,6 @@ impl Times {
         let interval = mean.error.filter(|_| p.is_some()).map(|error| (error.low.exp(), error.high.exp()));
         Some(Timing {
             executions: self.executions,
-            mean_ms: self.sums_ms.map(|sum| sum / self.executions as f64),
             ratio: mean.mean.exp(),
             interval,
             p,

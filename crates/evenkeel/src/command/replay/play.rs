@@ -26,6 +26,8 @@ use std::thread;
 use std::time::Duration;
 
 const DAY: Nanos = Nanos::from_secs(86_400);
+/// Less is nothing to speak of.
+const BEHIND_MIN_MS: f64 = 0.01;
 const SHOW_EVERY: Nanos = Nanos::from_secs(5);
 
 /// What became of the commands, and of our own punctuality.
@@ -58,10 +60,11 @@ struct Times {
 
 /// Plays a recording, and prints what came of it.
 pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<ExitCode> {
-    let targets =
-        args.targets.iter().map(|text| place::target(session, text, "")).collect::<Result<Vec<_>>>()?;
+    let targets = args.targets.iter().map(|text| target(session, text)).collect::<Result<Vec<_>>>()?;
     let options = options(args, recording)?;
     check(session, args, recording, &targets)?;
+    // An earlier file is kept where a server refuses.
+    let stored = &stored(session, &targets)?;
     let (past, lines) = match &args.csv {
         Some(path) if args.resume => {
             let (past, file) = Sent::open(path, targets.len(), recording)?;
@@ -80,7 +83,7 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
             lines.add(played);
         }
     };
-    let (counts, stored, stop, take) = (&counts, &stored(session, &targets)?, &session.stop, &take);
+    let (counts, stop, take) = (&counts, &session.stop, &take);
     let find = past.as_ref().map(|past| |client, number| past.find(client, number));
     let past_of = find.as_ref().map(|find| find as PastOf<'_>);
     let replay = Replay { recording, targets: &targets, options, stored, counts, stop, take, past: past_of };
@@ -107,6 +110,13 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(FINDING),
     })
+}
+
+/// A sandbox has whatever databases the recording names, and none that it begins with.
+fn target(session: &Session, text: &str) -> Result<Target> {
+    let target = place::target(session, text, "")?;
+    let names_none = text.starts_with("sandbox:") && !text.contains('/');
+    Ok(Target { database: target.database.filter(|_| !names_none), ..target })
 }
 
 fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -283,13 +293,12 @@ fn text(outcome: &Outcome, has_lines: bool) -> String {
     if let (Some(median), Some(late), Some(behind)) =
         (outcome.lag_p50_ms, outcome.lag_p99_ms, outcome.behind_p99_ms)
     {
-        let time = |ms: f64| format::time(ms);
-        text += &format!(
-            "  lag, our own error: half within {}, 99 % within {}; behind the recording, by the server: 99 % within {}\n",
-            time(median),
-            time(late),
-            time(behind)
-        );
+        let [median, late, behind_text] = [median, late, behind].map(format::time);
+        text += &format!("  lag, our own error: half within {median}, 99 % within {late}");
+        if behind >= BEHIND_MIN_MS {
+            text += &format!("; behind the recording, by the server: 99 % within {behind_text}");
+        }
+        text.push('\n');
     }
     text
 }
