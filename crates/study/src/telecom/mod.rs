@@ -16,7 +16,7 @@ use bench::{Bench, Files};
 use evenkeel_haul::load::Indexes;
 use evenkeel_site::sandbox::SandboxSpec;
 pub use judge::judge;
-use record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, MIXED, REPLAY, Setting, WAYS, Way};
+use record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, MIXED, REPLAY, Setting, WATCHED, WAYS, Way};
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "telecom";
@@ -49,6 +49,9 @@ pub const FIGURES: [Figure; 21] = [
     Figure::plain("other_load_percent", ["other CPU", "%"]),
 ];
 
+/// As many as the published study went up to with ease.
+const CLIENTS_WATCHED: u32 = 8;
+
 pub type Telecom<'a> = AtWork<'a, Bench>;
 
 impl Bed for Bench {
@@ -79,6 +82,7 @@ impl Bed for Bench {
             (DISPATCH, ..) => 56.0 * all,
             (DAYS, ..) => 66.0 * all,
             (REPLAY, clients, _) => 21.0 * day + clients.parse().unwrap_or(1.0) * (1.0 + 30.0 * day),
+            (WATCHED, ..) => 8.0 + 261.0 * day,
             (MIXED, clients, _) => 21.0 * day + clients.parse().unwrap_or(1.0) * (0.3 + 25.0 * day),
             _ => 36.0 * day,
         };
@@ -102,6 +106,7 @@ impl Bed for Bench {
                     order.level("clients").parse().map_err(|_| PublishedError::unreadable("clients"))?;
                 self.replay_run(part, clients, order.level("order"))
             }
+            WATCHED => self.replay_run(WATCHED, CLIENTS_WATCHED, order.level("watch")),
             EXPORT => self.export_run(),
             _ => Err(PublishedError::unreadable("part")),
         };

@@ -92,8 +92,12 @@ pub const DAYS: &str = "days";
 pub const REPLAY: &str = "replay";
 /// Large and small statements side by side.
 pub const MIXED: &str = "mixed";
+/// The log, while the server is watched or not.
+pub const WATCHED: &str = "watched";
 /// In the order of the log.
 pub const LOGGED: &str = "logged";
+/// With large results as far apart as can be.
+pub const SPREAD: &str = "spread";
 
 /// All of them; each of its combinations is measured so often.
 pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
@@ -141,13 +145,18 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
             "5,112 statements, 63 of them with large results; each client sends them all, one after the other.".to_owned(),
             vec![
                 Factor::named("clients", [("1", "1 client"), ("4", "4 clients"), ("8", "8 clients"), ("12", "12 clients")]),
-                Factor::named("order", [(LOGGED, "as logged"), ("spread", "large results apart")]),
+                Factor::named("order", [(LOGGED, "as logged"), (SPREAD, "large results apart")]),
             ],
         ),
         part(
             (MIXED, "large and small statements side by side"),
             "Half of the clients send 100 statements with large results, the others 100 with small ones.".to_owned(),
             vec![Factor::named("clients", [("12", "12 clients"), ("20", "20 clients"), ("28", "28 clients")])],
+        ),
+        part(
+            (WATCHED, "what watching costs"),
+            "The log, sent by eight clients, while nobody or Evenkeel watches the server, as in a profile.".to_owned(),
+            vec![Factor::named("watch", [("alone", "nobody watches"), (WATCHED, "watched")])],
         ),
     ]
 }

@@ -2,8 +2,9 @@
 //! beside small ones.
 
 use super::bench::{Bench, TABLE, note};
-use super::record::{LOGGED, REPLAY, TUNED};
+use super::record::{MIXED, SPREAD, TUNED, WATCHED};
 use crate::harness::Run;
+use crate::profile::Monitor;
 use crate::published::{PublishedError, Result, While, timed};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_haul::load::Indexes;
@@ -22,7 +23,7 @@ const LARGE_ROWS: (u64, u64) = (64_415, 497_848);
 const SMALL_ROWS: u64 = 1_000;
 const HOURS_S: u64 = 10 * 3_600;
 /// Statements of each kind side by side.
-const MIXED: u64 = 100;
+const SIDE_BY_SIDE: u64 = 100;
 /// Where not all rows are there, large results have this share of them at most.
 const SHARE_MAX: f64 = 0.5;
 
@@ -36,12 +37,17 @@ impl Bench {
         self.audit(days, &[TABLE], &mut run)?;
         let script = |large, small| self.script(rows, large, small);
         let log = match part {
-            REPLAY => script(LARGE, STATEMENTS - LARGE)?,
-            _ => script(MIXED, 0)?.beside(script(0, MIXED)?),
+            MIXED => script(SIDE_BY_SIDE, 0)?.beside(script(0, SIDE_BY_SIDE)?),
+            _ => script(LARGE, STATEMENTS - LARGE)?,
         };
+        let pid = self.server.pid()?;
+        let monitor = (way == WATCHED).then(|| Monitor::start(&self.target, pid, &self.stop)).transpose()?;
         let (watch, longest) = (self.watch()?, Longest::default());
-        let (sent, seconds) = timed(|| self.send(&log, clients, way != LOGGED && part == REPLAY, &longest))?;
+        let (sent, seconds) = timed(|| self.send(&log, clients, way == SPREAD, &longest))?;
         note(&mut run, seconds, sent, &watch);
+        if let Some(monitor) = monitor {
+            monitor.end(&self.stop);
+        }
         let in_s = |nanos: &AtomicU64| nanos.load(Ordering::Relaxed) as f64 / 1e9;
         run.set("large_s", in_s(&longest.large));
         run.set("small_s", in_s(&longest.small));

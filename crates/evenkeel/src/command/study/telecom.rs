@@ -34,7 +34,7 @@ pub struct Settings {
     /// Records of a day [default: 100000; --quick: 10000; published: 70000000]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1_000..=1_000_000_000))]
     records: Option<u64>,
-    /// Only these parts: export, load, crash, dispatch, days, replay, mixed
+    /// Only these parts: export, load, crash, dispatch, days, replay, mixed, watched
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
     /// Seed of records and order
