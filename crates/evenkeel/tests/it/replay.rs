@@ -106,7 +106,7 @@ fn without_leave_nothing_is_written() {
 
 #[test]
 fn of_two_servers_what_one_answers_otherwise_is_named_and_ends_with_1() {
-    let servers = [Server::up(&[]), Server::up(&[])];
+    let servers = [Server::up(&[]), Server::up(&[("default_time_zone", "+05:30")])];
     for server in &servers {
         server
             .sql("CREATE TABLE shop.t (a INT PRIMARY KEY, b INT); INSERT INTO shop.t VALUES (1, 1), (2, 2)");
@@ -118,7 +118,8 @@ fn of_two_servers_what_one_answers_otherwise_is_named_and_ends_with_1() {
             (n, n + 1),
             "SELECT SUM(b) FROM t",
         );
-        script.says(1, (n, n + 1), "SELECT SLEEP(0), UUID(), b FROM t WHERE a = 1")
+        let script = script.says(1, (n, n + 1), "SELECT SLEEP(0), UUID(), b FROM t WHERE a = 1");
+        script.says(1, (n, n + 1), "SELECT FROM_UNIXTIME(86400)")
     };
     let script = (0..20).map(|n| 10 * n).fold(Script::new().opens(1), says);
     let log = servers[0].file("load.capture");
@@ -127,8 +128,9 @@ fn of_two_servers_what_one_answers_otherwise_is_named_and_ends_with_1() {
     let words = ["--quiet", "replay", log.to_str().expect("a path"), &urls[0], &urls[1], "--pace", "flat"];
     let said = ends(servers[0].home.path(), &words, 1);
     let said = said.replace('\n', " ");
-    assert!(said.contains("answers 1 of 2 statements differently"), "{said}");
+    assert!(said.contains("answers 1 of 3 statements differently"), "{said}");
     assert!(said.contains("SELECT SUM(b) FROM t gives other values"), "{said}");
+    assert!(said.contains("differ in time_zone"), "{said}");
 }
 
 #[test]

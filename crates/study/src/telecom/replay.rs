@@ -70,6 +70,7 @@ impl Bench {
             recording,
             targets: from_ref(&self.target),
             options,
+            time_zone: None,
             stored: &BTreeSet::new(),
             counts: &counts,
             stop: &self.stop,

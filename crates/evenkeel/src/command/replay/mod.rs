@@ -4,6 +4,7 @@ mod flags;
 mod lines;
 mod past;
 mod play;
+mod settings;
 mod source;
 
 use super::Session;

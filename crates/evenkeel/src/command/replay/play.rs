@@ -65,6 +65,7 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
     check(session, args, recording, &targets)?;
     // An earlier file is kept where a server refuses.
     let stored = &stored(session, &targets)?;
+    let (time_zone, settings) = super::settings::compared(session, &targets)?;
     let (past, lines) = match &args.csv {
         Some(path) if args.resume => {
             let (past, file) = Sent::open(path, targets.len(), recording)?;
@@ -86,25 +87,30 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
     let (counts, stop, take) = (&counts, &session.stop, &take);
     let find = past.as_ref().map(|past| |client, number| past.find(client, number));
     let past_of = find.as_ref().map(|find| find as PastOf<'_>);
-    let replay = Replay { recording, targets: &targets, options, stored, counts, stop, take, past: past_of };
+    let (targets, time_zone) = (&targets[..], time_zone.as_deref());
+    let replay = Replay { recording, targets, options, time_zone, stored, counts, stop, take, past: past_of };
     let commands = replay.commands();
-    let took = shown(session, args, (commands, counts), &replay)?;
+    let took = sent(session, args, (commands, counts), &replay)?;
     if let Some(lines) = lines {
         lines.end()?;
     }
-    let report = held(&comparison).report(&mut |server, line| {
+    let mut report = held(&comparison).report(&mut |server, line| {
         let mut control = Control::connect_within(targets.get(server)?, Duration::from_secs(5)).ok()?;
         explain(recording, &mut control, line.example, &line.sql)
     });
+    report.caveats.extend(settings);
     let earlier = past.as_ref().map_or(0, Sent::count);
     let outcome = Outcome { earlier, ..outcome(commands, counts, &held(&times), (took, report)) };
+    shown(session, args, &outcome)
+}
+
+/// Prints it, and makes the page.
+fn shown(session: &Session, args: &Args, outcome: &Outcome) -> Result<ExitCode> {
     if let Some(path) = &args.page {
         out::file(path, &crate::report::replay::html(&outcome.comparison))?;
     }
     let table = || crate::table::replay::replay(&outcome.comparison, look(), args.wide);
-    out::answer(args.json, &outcome, || {
-        out::painted(&(table() + "\n" + &text(&outcome, args.csv.is_some())))
-    })?;
+    out::answer(args.json, outcome, || out::painted(&(table() + "\n" + &text(outcome, args.csv.is_some()))))?;
     Ok(match (session.stop.is_set(), outcome.sent > 0 && !outcome.comparison.is_finding) {
         (true, _) => signals::exit_code(),
         (false, true) => ExitCode::SUCCESS,
@@ -200,7 +206,7 @@ fn stored(session: &Session, targets: &[Target]) -> Result<BTreeSet<String>> {
 }
 
 /// Does it, and shows how far it is; how long it took.
-fn shown(
+fn sent(
     session: &Session,
     args: &Args,
     (commands, counts): (u64, &Counts),

@@ -258,6 +258,9 @@ impl Side<'_> {
         if self.control.is_none() {
             let mut control = Control::connect_until(self.target, replay.stop)?;
             control.command(&MANY_STATEMENTS, None)?;
+            if let Some(zone) = replay.time_zone {
+                control.exec(&format!("SET time_zone = '{zone}'"))?;
+            }
             if !replay.options.writes {
                 control.exec("SET SESSION TRANSACTION READ ONLY")?;
             }

@@ -89,6 +89,8 @@ pub struct Replay<'a> {
     /// One server, or two that are asked in turn.
     pub targets: &'a [Target],
     pub options: Options,
+    /// That of all sessions, as `+02:00`, until a recorded statement sets another one; the servers' own where there is none.
+    pub time_zone: Option<&'a str>,
     /// Names of the servers' stored functions, in capitals: what calls one may write.
     pub stored: &'a BTreeSet<String>,
     pub counts: &'a Counts,
