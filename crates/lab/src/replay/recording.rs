@@ -16,6 +16,7 @@ const OFFSET_BITS: u32 = 48;
 /// Most commands are shorter, so that one read gets them.
 const READ_AHEAD: usize = 512;
 const UNKNOWN: u64 = u64::MAX;
+const SECOND: u64 = 1_000_000_000;
 const UNRANKED: u32 = u32::MAX;
 
 #[derive(Debug, thiserror::Error)]
@@ -216,6 +217,9 @@ struct Indexing {
 impl Indexing {
     fn finish(self) -> Recording {
         let mut recording = self.recording;
+        if recording.headers.iter().any(is_in_seconds) {
+            spread(&mut recording.sessions);
+        }
         rank(&mut recording.sessions);
         recording
     }
@@ -287,10 +291,31 @@ impl Indexing {
     }
 }
 
+/// Whether it is of a general log with whole seconds.
+fn is_in_seconds(header: &serde_json::Value) -> bool {
+    header["times"] == "seconds" && header["source"] == "general-log"
+}
+
+/// All commands in the order of their starts, and where these are the same in that of the log.
+fn places(sessions: &mut [SessionIndex]) -> Vec<&mut Place> {
+    let mut all: Vec<&mut Place> = sessions.iter_mut().flat_map(|session| &mut session.commands).collect();
+    all.sort_by_key(|place| (place.start, place.at));
+    all
+}
+
+/// Puts the commands of a second evenly over it: a log that knows no more would send them all at its beginning.
+fn spread(sessions: &mut [SessionIndex]) {
+    for second in places(sessions).chunk_by_mut(|one, other| one.start == other.start) {
+        let count = second.len() as u64;
+        for (number, place) in (0..).zip(second) {
+            place.start += number * SECOND / count;
+        }
+    }
+}
+
 /// Numbers commands by their starts and by their ends.
 fn rank(sessions: &mut [SessionIndex]) {
-    let mut places: Vec<&mut Place> = sessions.iter_mut().flat_map(|session| &mut session.commands).collect();
-    places.sort_by_key(|place| place.start);
+    let mut places = places(sessions);
     for (number, place) in (0..).zip(&mut places) {
         place.number = number;
     }

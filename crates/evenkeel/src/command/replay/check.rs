@@ -106,6 +106,9 @@ fn statements(check: &Check) -> String {
 fn times(check: &Check) -> String {
     let starts = match check.sources.first().and_then(|header| header["times"].as_str()) {
         Some("none") => "not known",
+        Some("seconds") if check.sources[0]["source"] == "general-log" => {
+            "to the second; statements of a second are sent evenly over it"
+        }
         Some("seconds") => "to the second",
         Some("microseconds") => "to the microsecond",
         _ => "to the nanosecond",

@@ -239,6 +239,18 @@ fn commands_have_a_place_in_the_order_of_starts_and_in_that_of_ends() {
     assert_eq!((recording.commands(), recording.damaged, recording.cut), (2, 1, 1));
 }
 
+#[test]
+fn statements_of_one_second_are_due_evenly_over_it_in_the_order_of_the_log() {
+    let log = imported(
+        b"261201  0:00:01\t     4 Query\tSELECT 1\n\t\t     5 Query\tSELECT 2\n\t\t     4 Query\tSELECT 3\n\t\t     5 Query\tSELECT 4\n",
+    );
+    let starts = |session| -> Vec<(u32, u64)> {
+        let places = log.session(session).commands.iter();
+        places.map(|place| (place.number, place.start % 1_000_000_000 / 1_000_000)).collect()
+    };
+    assert_eq!((starts(4), starts(5)), (vec![(0, 0), (2, 500)], vec![(1, 250), (3, 750)]));
+}
+
 /// Writes only count.
 struct Counted(usize);
 
