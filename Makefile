@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 # Server and client programs without a system service; they are installed where they are missing.
 PACKAGES := mariadb-server-core mariadb-client-core mariadb-client mariadb-backup
-BENCH_PACKAGES := $(PACKAGES) sysbench haproxy openssl iproute2 gawk mawk perl-base iperf3
+BENCH_PACKAGES := $(PACKAGES) sysbench haproxy openssl iproute2 gawk mawk perl-base iperf3 percona-toolkit
 # Headers of the server, by which the plugin's layouts are checked.
 HEADERS_PACKAGES := libmariadbd-dev
 # Clients of disks that others have made, and the servers that ours is measured against.
@@ -105,7 +105,7 @@ $(SERVERS)/%:
 # which runs the tests again and again and measures nothing; house, which counts.
 bench: bench-tools build ## Benchmarks, roughly (each takes --quick; without it the full figures); all but answer, demo, drivers, pool, disturbed and house
 	@# 3: this machine has no way to run it, or sways too much for a verdict, and its last line says why.
-	@for bench in generator arrivals stall load variation plants collapse overhead mixed inside steps attack simulation coverage compare convert components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why interfere servers limits probes ledger failover recover; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
+	@for bench in generator arrivals stall load variation plants collapse overhead mixed inside steps attack simulation coverage compare convert components size noisy shares costs bus realtime disk tenants dvdstore cdr layout network why capture replay upgrade interfere servers limits probes ledger failover recover; do echo "== $$bench"; bench/$$bench --quick || [ $$? = 3 ] || exit 1; done
 
 # Times in the package are those of the commit, so that it is the same whenever it is made.
 deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
@@ -148,7 +148,7 @@ tools:
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BUS_PACKAGES); }
 
 bench-tools: tools
-	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v sysbench && command -v haproxy && command -v openssl && command -v ip && command -v gawk && command -v mawk && command -v perl && command -v iperf3; } >/dev/null \
+	@PATH="$$PATH:/usr/sbin:/sbin"; { command -v sysbench && command -v haproxy && command -v openssl && command -v ip && command -v gawk && command -v mawk && command -v perl && command -v iperf3 && command -v pt-upgrade; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(BENCH_PACKAGES); }
 	@{ command -v nbdkit && command -v fio && command -v qemu-storage-daemon; } >/dev/null \
 	  || { $(SUDO) apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get install -y -qq --no-install-recommends $(DISK_BENCH_PACKAGES); }

@@ -93,13 +93,13 @@ class Bed:
     def writes(self, names, seed):
         return self.study(names, WRITES, f"workload={self.write}", seed=seed)
 
-    def url(self, name, port):
+    def url(self, name, port, database="tpcw"):
         """Its URL by this port; the password stands in an option file."""
         options = os.path.join(self.home, f"{name}.cnf")
         with open(options, "w") as file:
             os.chmod(options, 0o600)
             file.write(f"[client]\npassword={self.record(name)['password']}\n")
-        return f"mysql://evenkeel@127.0.0.1:{port}/tpcw?defaults-file={options}"
+        return f"mysql://evenkeel@127.0.0.1:{port}/{database}?defaults-file={options}"
 
     def restart(self, name):
         command = [self.binary, "--home", self.home, "--quiet", "sandbox"]
