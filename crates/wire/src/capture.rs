@@ -56,6 +56,8 @@ pub struct Answer {
     /// Rows of all of its results.
     pub rows: Option<u64>,
     pub affected: Option<u64>,
+    /// First AUTO_INCREMENT number of the rows that were inserted.
+    pub inserted: Option<u64>,
     pub bytes: Option<u64>,
     /// Code of the error that ended it.
     pub error: Option<u16>,
@@ -107,9 +109,9 @@ impl Record<'_> {
                 out.push(b'A');
                 put_number(out, asked.session);
                 put_number(out, asked.start);
-                let Answer { rows, affected, bytes, error, statement } = asked.answer;
-                let numbers =
-                    [asked.end, rows, affected, bytes, error.map(u64::from), statement.map(u64::from)];
+                let Answer { rows, affected, inserted, bytes, error, statement } = asked.answer;
+                let (error, statement) = (error.map(u64::from), statement.map(u64::from));
+                let numbers = [asked.end, rows, affected, inserted, bytes, error, statement];
                 numbers.into_iter().for_each(|number| put_known(out, number));
                 put_string(out, asked.command);
             }
@@ -159,11 +161,11 @@ fn read_body<'a>(body: &mut Reader<'a>) -> Option<Record<'a>> {
         }
         b'A' => {
             let end = known(body)?;
-            let (rows, affected, bytes) = (known(body)?, known(body)?, known(body)?);
+            let (rows, affected, inserted, bytes) = (known(body)?, known(body)?, known(body)?, known(body)?);
             let (error, statement) = (known(body)?, known(body)?);
             let error = error.map(u16::try_from).transpose().ok()?;
             let statement = statement.map(u32::try_from).transpose().ok()?;
-            let answer = Answer { rows, affected, bytes, error, statement };
+            let answer = Answer { rows, affected, inserted, bytes, error, statement };
             Some(Record::Asked(Asked { session, start: at, end, command: body.string()?, answer }))
         }
         b'C' => Some(Record::Closed { session, at }),
@@ -202,7 +204,7 @@ mod tests {
             command in proptest::collection::vec(any::<u8>(), 0..300), error in proptest::option::of(any::<u16>()), cut in 0usize..20,
         ) {
             let [session, start, at, commands] = numbers;
-            let answer = Answer { rows: known, error, statement: Some(7), ..Answer::default() };
+            let answer = Answer { rows: known, inserted: known, error, statement: Some(7), ..Answer::default() };
             let records = [
                 Record::Opened(Opened { session, at, user: b"app", database: &command, is_late: at % 2 == 0 }),
                 Record::Asked(Asked { session, start, end: known, command: &command, answer }),

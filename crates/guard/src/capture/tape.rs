@@ -88,7 +88,11 @@ impl Tape {
     pub fn reply(&mut self, reply: Reply) {
         let Some(first) = self.pending.front_mut() else { return };
         match reply {
-            Reply::Result { rows, affected, .. } => {
+            Reply::Result { rows, affected, inserted, .. } => {
+                // Of several results the first: the numbers that follow it are the server's again.
+                let is_first = first.answer.rows.is_none();
+                first.answer.inserted =
+                    first.answer.inserted.or((is_first && inserted > 0).then_some(inserted));
                 *first.answer.rows.get_or_insert(0) += rows;
                 *first.answer.affected.get_or_insert(0) += affected;
             }

@@ -73,6 +73,11 @@ pub fn kind(sql: &[u8], reads: bool) -> Kind {
     }
 }
 
+/// Whether it may use the next AUTO_INCREMENT number.
+pub fn inserts(sql: &[u8]) -> bool {
+    matches!(head_verb(sql).as_str(), "INSERT" | "REPLACE")
+}
+
 fn head_verb(sql: &[u8]) -> String {
     verb(&String::from_utf8_lossy(sql.get(..HEAD_BYTES).unwrap_or(sql)))
 }

@@ -21,6 +21,8 @@ pub enum Reply {
         status: u16,
         rows: u64,
         affected: u64,
+        /// First AUTO_INCREMENT number of the rows that were inserted; 0 where there is none.
+        inserted: u64,
         /// Whether another result of the same command follows.
         more: bool,
     },
@@ -291,26 +293,28 @@ impl ReplyReader {
     fn read_ok(&mut self) -> Found {
         self.rows = 0;
         let ok = parse_ok(self.frame.head())?;
-        Ok(Some(self.result(ok.affected_rows, ok.status)))
+        Ok(Some(self.result((ok.affected_rows, ok.last_insert_id), ok.status)))
     }
 
     /// The end of rows: an OK packet in the new style, an end packet of five bytes in the old.
     fn read_end(&mut self) -> Found {
         let head = self.frame.head();
-        let (affected, status) = match self.frame.length() {
-            5 => (0, old_end(head)?),
-            _ if self.dialect.deprecate_eof() => parse_ok(head).map(|ok| (ok.affected_rows, ok.status))?,
+        let (counts, status) = match self.frame.length() {
+            5 => ((0, 0), old_end(head)?),
+            _ if self.dialect.deprecate_eof() => {
+                parse_ok(head).map(|ok| ((ok.affected_rows, ok.last_insert_id), ok.status))?
+            }
             _ => return Err(ProtocolError::Malformed("end of rows")),
         };
-        Ok(Some(self.result(affected, status)))
+        Ok(Some(self.result(counts, status)))
     }
 
-    fn result(&mut self, affected: u64, status: u16) -> Reply {
+    fn result(&mut self, (affected, inserted): (u64, u64), status: u16) -> Reply {
         let rows = std::mem::take(&mut self.rows);
         // Only what runs statements has several results.
         let more = status & status::MORE_RESULTS != 0 && self.pending.front() == Some(&Expect::Results);
         self.state = State::First;
-        Reply::Result { status, rows, affected, more }
+        Reply::Result { status, rows, affected, inserted, more }
     }
 
     fn read_prepared(&mut self) -> Found {

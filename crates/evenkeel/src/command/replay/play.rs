@@ -42,6 +42,7 @@ struct Outcome {
     unreadable: u64,
     lost_connections: u64,
     out_of_order: u64,
+    renumbered: u64,
     took_s: f64,
     /// Sent later than they could be: our own error.
     lag_p50_ms: Option<f64>,
@@ -263,6 +264,7 @@ fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (N
         unreadable: get(&counts.unreadable),
         lost_connections: get(&counts.lost),
         out_of_order: get(&counts.out_of_order),
+        renumbered: get(&counts.renumbered),
         took_s: took.as_secs_f64(),
         lag_p50_ms: ms(&times.lag, 0.5),
         lag_p99_ms: ms(&times.lag, 0.99),
@@ -288,6 +290,7 @@ fn text(outcome: &Outcome, has_lines: bool) -> String {
         ),
         (outcome.unreadable, "not sent: the recording cannot be read there"),
         (outcome.lost_connections, "connections lost"),
+        (outcome.renumbered, "inserted with other AUTO_INCREMENT numbers: the account may not set insert_id"),
         (outcome.out_of_order, "sent out of order: what had ended before them took more than 10 s"),
     ];
     for (count, what) in why.iter().filter(|(count, _)| *count > 0) {

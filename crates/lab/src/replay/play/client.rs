@@ -2,7 +2,7 @@
 
 use super::plan::{Counts, Past, Replay};
 use crate::replay::hash::RowHash;
-use crate::replay::reads::only_reads;
+use crate::replay::reads::{inserts, only_reads};
 use crate::replay::recording::Place;
 use crate::replay::{Answered, LAST_PREPARED, Played, SIDES};
 use crate::workload::sql::shifted;
@@ -59,6 +59,7 @@ impl Command<'_> {
 pub(super) struct Text {
     sql: Vec<u8>,
     reads: bool,
+    inserts: bool,
     digest: u64,
 }
 
@@ -184,6 +185,7 @@ impl<'a> Client<'a> {
         Rc::new(Text {
             sql: sql.to_vec(),
             reads: only_reads(sql, self.replay.stored),
+            inserts: inserts(sql),
             digest: digest_of(sql),
         })
     }
@@ -199,29 +201,44 @@ impl<'a> Client<'a> {
         let recorded = self.replay.recording.sessions().get(command.session as usize);
         let first = || recorded.map(|session| session.database.clone()).unwrap_or_default();
         self.databases.entry(command.session).or_insert_with(first);
+        let number = text.filter(|text| text.inserts).and(command.asked.answer.inserted);
         let mut answers: [Option<Answered>; SIDES] = Default::default();
         let mut ready_at = ready;
         // By chance: kinds of statements often take turns themselves.
         let first = Seed(command.place.number.into()).numbered(0).0 as usize % self.sides.len();
         for turn in 0..self.sides.len() {
             let side = (first + turn) % self.sides.len();
-            answers[side] = Some(self.ask(side, command, ready_at, clock));
+            answers[side] = Some(self.ask(side, command, number, ready_at, clock));
             ready_at = clock.now();
         }
         Counts::count(&self.replay.counts.played);
         let Some(text) = text else { return };
-        let again = (text.reads && differ(&answers)).then(|| self.ask(0, command, ready_at, clock));
+        let again = (text.reads && differ(&answers)).then(|| self.ask(0, command, None, ready_at, clock));
         let behind = ready - due;
         let played = Played { due, behind, answers, again, ..self.played(command, text) };
         (self.replay.take)(&played, &text.sql);
     }
 
-    fn ask(&mut self, side: usize, command: &Command<'_>, ready: Nanos, clock: &Clock) -> Answered {
+    /// `number` is the AUTO_INCREMENT number that its first row gets: sessions that insert at the same time would swap theirs.
+    fn ask(
+        &mut self,
+        side: usize,
+        command: &Command<'_>,
+        number: Option<u64>,
+        ready: Nanos,
+        clock: &Clock,
+    ) -> Answered {
         let side = &mut self.sides[side];
         let (mut hash, mut bytes, mut sent) = (RowHash::new(), 0, ready);
         let asked = side.prepared(self.replay, command, &self.statements, &self.databases, &mut self.bytes);
         let outcome = asked.and_then(|()| {
             let control = side.connected(self.replay)?;
+            if let Some(number) = number {
+                match control.exec(&format!("SET insert_id = {number}")) {
+                    Err(TargetError::Statement { .. }) => Counts::count(&self.replay.counts.renumbered),
+                    done => drop(done?),
+                }
+            }
             sent = clock.now();
             let mut each = |row: &Row<'_>| {
                 bytes += row.size() as u64;

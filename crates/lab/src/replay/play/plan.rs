@@ -52,6 +52,8 @@ pub struct Counts {
     pub unreadable: AtomicU64,
     /// Connections that were lost.
     pub lost: AtomicU64,
+    /// Rows inserted with other AUTO_INCREMENT numbers than recorded, since the server did not let us choose them.
+    pub renumbered: AtomicU64,
     /// Commands that were sent though another had not ended, after a wait of ten seconds.
     pub out_of_order: AtomicU64,
 }
