@@ -14,8 +14,8 @@ use std::io;
 /// Most databases that are named.
 const DATABASES_MAX: usize = 1_000;
 
-/// Entries that are not in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// How many of one kind are not in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Left {
     pub count: u64,
     /// In the log, where it was one.
@@ -47,15 +47,9 @@ pub struct Check {
     /// Statements that are sent where nothing may be written.
     pub sent_by_default: u64,
     pub databases: BTreeSet<String>,
-    pub largest_bytes: u64,
     pub peak_per_s: u64,
+    /// All that it lacks, by why: what a log cannot say, records that cannot be read, files whose writer died.
     pub left_out: BTreeMap<String, Left>,
-    /// Dates of a log that cannot be read.
-    pub undated: Option<Left>,
-    /// Records that cannot be read.
-    pub damaged: u64,
-    /// Files that end inside a record: their writer died.
-    pub cut_files: u64,
 }
 
 /// Reads all of it once. A log that was made a capture has a summary.
@@ -65,10 +59,7 @@ pub fn check(recording: &Recording, summary: Option<&Summary>, stop: &Stop) -> i
     check.sources.clone_from(&recording.headers);
     check.sessions = recording.sessions().len() as u64;
     check.late_sessions = recording.sessions().iter().filter(|session| session.is_late).count() as u64;
-    (check.damaged, check.cut_files) = (recording.damaged, recording.cut);
     check.left_out = left_out(recording, summary);
-    let left = |(count, line): (u64, u64)| Left { count, first_line: Some(line) };
-    check.undated = summary.and_then(|summary| summary.undated).map(left);
     for session in recording.sessions() {
         if stop.is_set() {
             break;
@@ -80,20 +71,19 @@ pub fn check(recording: &Recording, summary: Option<&Summary>, stop: &Stop) -> i
 
 fn left_out(recording: &Recording, summary: Option<&Summary>) -> BTreeMap<String, Left> {
     let mut all: BTreeMap<String, Left> = BTreeMap::new();
-    if let Some(summary) = summary {
-        for (why, (count, line)) in &summary.skipped {
-            let name = serde_json::to_value(why).ok().and_then(|name| name.as_str().map(str::to_owned));
-            all.insert(name.unwrap_or_default(), Left { count: *count, first_line: Some(*line) });
-        }
-        return all;
+    for (why, (count, line)) in summary.iter().flat_map(|summary| &summary.skipped) {
+        let name = serde_json::to_value(why).ok().and_then(|name| name.as_str().map(str::to_owned));
+        all.insert(name.unwrap_or_default(), Left { count: *count, first_line: Some(*line) });
     }
-    for left in &recording.left_out {
-        let name = match left.why {
-            Why::TooLong => "too-long",
-            Why::Behind => "behind",
-            Why::NotRepeatable => "not-repeatable",
-        };
-        all.entry(name.to_owned()).or_default().count += left.commands;
+    let whys = recording.left_out.iter().map(|left| match left.why {
+        Why::TooLong => ("too-long", left.commands),
+        Why::Behind => ("behind", left.commands),
+        Why::NotRepeatable => ("not-repeatable", left.commands),
+    });
+    for (name, count) in whys.chain([("damaged", recording.damaged), ("cut-files", recording.cut)]) {
+        if count > 0 {
+            all.entry(name.to_owned()).or_default().count += count;
+        }
     }
     all
 }
@@ -113,17 +103,13 @@ fn kind_of(sql: &[u8]) -> (Kind, bool) {
     (kind(sql, reads), reads)
 }
 
-/// What a session has prepared.
-#[derive(Default)]
-struct Prepared {
-    kinds: HashMap<u32, (Kind, bool)>,
-    newest: Option<(Kind, bool)>,
-}
+/// What a session has prepared, by its number; that of the newest is `LAST_PREPARED` as well.
+type Prepared = HashMap<u32, (Kind, bool)>;
 
 impl Checking {
     fn session(&mut self, recording: &Recording, session: &SessionIndex) -> io::Result<()> {
         self.database(&session.database);
-        let mut prepared = Prepared::default();
+        let mut prepared = Prepared::new();
         let mut buffer = std::mem::take(&mut self.buffer);
         for place in &session.commands {
             let asked = recording.read(place, &mut buffer)?;
@@ -140,7 +126,6 @@ impl Checking {
         check.with_end += u64::from(asked.end.is_some());
         check.with_rows += u64::from(asked.answer.rows.is_some());
         check.with_error += u64::from(asked.answer.error.is_some());
-        check.largest_bytes = check.largest_bytes.max(asked.command.len().saturating_sub(1) as u64);
         self.first = Some(self.first.map_or(place.start, |first| first.min(place.start)));
         self.last = self.last.max(place.end().unwrap_or(place.start));
     }
@@ -151,24 +136,21 @@ impl Checking {
             CommandKind::InitDb => return self.database(rest),
             CommandKind::Query => kind_of(rest),
             CommandKind::Prepare => {
-                let of = kind_of(rest);
-                prepared.newest = Some(of);
-                prepared.kinds.extend(asked.answer.statement.map(|statement| (statement, of)));
+                let numbers = [Some(LAST_PREPARED), asked.answer.statement];
+                prepared.extend(numbers.into_iter().flatten().map(|number| (number, kind_of(rest))));
                 return;
             }
             CommandKind::Execute => {
                 self.check.executions += 1;
-                let statement =
-                    rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
-                let newest = prepared.newest.filter(|_| statement == LAST_PREPARED);
-                let Some(of) = prepared.kinds.get(&statement).copied().or(newest) else {
+                let number = rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
+                let Some(of) = prepared.get(&number) else {
                     self.check.executions_unprepared += 1;
                     return;
                 };
-                of
+                *of
             }
             CommandKind::Close => {
-                prepared.kinds.retain(|statement, _| Some(&statement.to_le_bytes()) != rest.first_chunk());
+                prepared.retain(|number, _| Some(&number.to_le_bytes()) != rest.first_chunk());
                 return;
             }
             _ => return,

@@ -15,6 +15,7 @@ pub const COMMANDS_MAX: usize = 50_000_000;
 const OFFSET_BITS: u32 = 48;
 /// Most commands are shorter, so that one read gets them.
 const READ_AHEAD: usize = 512;
+const SECOND: u64 = 1_000_000_000;
 const UNKNOWN: u64 = u64::MAX;
 const UNRANKED: u32 = u32::MAX;
 
@@ -44,6 +45,13 @@ pub struct Place {
 }
 
 impl Place {
+    /// Moves it, with its end.
+    fn begin(&mut self, start: u64) {
+        let took = self.time().map(|time| time.0);
+        self.start = start;
+        self.end = took.map_or(UNKNOWN, |took| start.saturating_add(took).min(UNKNOWN - 1));
+    }
+
     /// Nanoseconds since 1970; `None` where it is not known.
     pub fn end(&self) -> Option<u64> {
         (self.end != UNKNOWN).then_some(self.end)
@@ -193,6 +201,9 @@ struct Indexing {
 impl Indexing {
     fn finish(self) -> Recording {
         let mut recording = self.recording;
+        if recording.headers.iter().any(|header| header["times"] == "seconds") {
+            spread(&mut recording.sessions);
+        }
         rank(&mut recording.sessions);
         recording
     }
@@ -261,6 +272,33 @@ impl Indexing {
             session.commands.push(place);
         }
         Ok(())
+    }
+}
+
+/// Where times are to the second, commands of one second are spread evenly over it, in the order of the log: no burst is sent that
+/// nobody has seen. A session asks nothing before it has its answer.
+fn spread(sessions: &mut [SessionIndex]) {
+    let second = |place: &Place| place.start / SECOND * SECOND;
+    let mut places: Vec<&mut Place> = sessions.iter_mut().flat_map(|session| &mut session.commands).collect();
+    places.sort_by_key(|place| (second(place), place.at));
+    for all in places.chunk_by_mut(|one, other| second(one) == second(other)) {
+        let count = all.len() as u64;
+        for (number, place) in (0..).zip(all) {
+            place.begin(second(place).saturating_add(SECOND * number / count));
+        }
+    }
+    for session in sessions {
+        let mut next = u64::MAX;
+        for place in session.commands.iter_mut().rev() {
+            let took = place.time().unwrap_or_default().0;
+            place.begin(place.start.min(next.saturating_sub(took)).max(second(place)));
+            next = place.start;
+        }
+        let mut last = 0;
+        for place in &mut session.commands {
+            place.begin(place.start.max(last.min(second(place).saturating_add(SECOND - 1))));
+            last = place.end().unwrap_or(place.start);
+        }
     }
 }
 

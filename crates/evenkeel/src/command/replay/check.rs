@@ -24,6 +24,8 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn text(check: &Check) -> String {
+    let total: u64 = check.statements.values().sum();
+    let kept = format!("{} of {}", format::count(check.sent_by_default), format::count(total));
     let mut lines = vec![
         ("source", source_of(check)),
         ("time", span(check)),
@@ -33,21 +35,9 @@ fn text(check: &Check) -> String {
         ("answers", answers(check)),
         ("parameters", parameters(check)),
         ("databases", databases(check)),
-        ("largest", format!("{} in one statement", format::bytes(check.largest_bytes))),
+        ("sent", format!("{kept} statements, without --allow-writes")),
     ];
-    let total: u64 = check.statements.values().sum();
-    let kept = format!("{} of {}", format::count(check.sent_by_default), format::count(total));
-    lines.push(("sent", format!("{kept} statements, without --allow-writes")));
     lines.extend(check.left_out.iter().map(|(why, left)| ("left out", left_out(why, left))));
-    if let Some(left) = &check.undated {
-        let what = "dates that cannot be read; the time before them counts";
-        lines.push(("undated", at_line(&format!("{} {what}", format::count(left.count)), left)));
-    }
-    if check.damaged + check.cut_files > 0 {
-        let cut = format::counted(check.cut_files as usize, "file");
-        let damaged = format::counted(check.damaged as usize, "record");
-        lines.push(("damaged", format!("{damaged} cannot be read; {cut} end inside a record")));
-    }
     lines.iter().map(|(name, words)| format!("{name:<12}{words}\n")).collect()
 }
 
@@ -106,7 +96,7 @@ fn statements(check: &Check) -> String {
 fn times(check: &Check) -> String {
     let starts = match check.sources.first().and_then(|header| header["times"].as_str()) {
         Some("none") => "not known",
-        Some("seconds") => "to the second",
+        Some("seconds") => "to the second, over which its statements are spread evenly",
         Some("microseconds") => "to the microsecond",
         _ => "to the nanosecond",
     };
@@ -156,19 +146,18 @@ fn left_out(why: &str, left: &Left) -> String {
     let words = match why {
         "too-long" => "longer than 64 MB",
         "behind" => "the recorder's memory was full",
-        "not-repeatable" => "such as LOAD DATA LOCAL or another user's login, which cannot be sent again",
-        "cut" => "cut: the log ends there, or another entry begins",
-        "secret" => "hide a password as <secret>",
+        "not-repeatable" => {
+            "cannot be sent again, as LOAD DATA LOCAL, another user's login, DELIMITER blocks"
+        }
+        "cut" => "cut: the log begins or ends there, or another entry begins",
         "prepared" => "prepare or name a prepared statement; what they ran has an entry of its own",
         "inner" => "asked by a procedure, whose CALL has an entry of its own",
         "no-statement" => "no statement, such as Ping",
-        "no-entry" => "lines before the first entry",
-        "of-client" => "between two DELIMITER lines, which only a client understands",
+        "undated" => "dates that cannot be read; the time before them counts",
+        "damaged" => "records that cannot be read",
+        "cut-files" => "files that end inside a record",
         other => other,
     };
-    at_line(&format!("{} {words}", format::count(left.count)), left)
-}
-
-fn at_line(words: &str, left: &Left) -> String {
-    left.first_line.map_or(words.to_owned(), |line| format!("{words} (first in line {line})"))
+    let line = left.first_line.map_or(String::new(), |line| format!(" (first in line {line})"));
+    format!("{} {words}{line}", format::count(left.count))
 }

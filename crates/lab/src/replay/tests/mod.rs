@@ -1,8 +1,8 @@
 //! Logs of real servers, and such as no server writes, become captures.
 
 use super::check::check;
-use super::import::{ImportError, Skipped, Summary, import};
-use super::log::{Source, Times};
+use super::import::{ImportError, Summary, import};
+use super::log::{Skipped, Source, Times};
 use super::recording::{Recording, SessionIndex};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Stop;
@@ -96,11 +96,10 @@ fn general_logs_of_both_servers_have_each_statement_once_with_its_values_in_its_
         let several = log.asked(multi).join(" ");
         assert!(several.contains("SELECT 1; SELECT 2; SELECT 3"), "{several}");
         assert!(log.asked(multi).last().unwrap().contains("\u{fffd}"), "binary bytes");
-        assert!(log.skipped(Skipped::Prepared) > 9 && log.skipped(Skipped::NoEntry) == 0);
+        assert!(log.skipped(Skipped::Prepared) > 9 && log.skipped(Skipped::Cut) == 0);
     }
     let (mariadb, mysql) = (imported(MARIADB_GENERAL), imported(MYSQL_GENERAL));
     assert_eq!((mariadb.summary.log.times, mysql.summary.log.times), (Times::Seconds, Times::Microseconds));
-    assert_eq!(mysql.skipped(Skipped::Secret), 1);
     // MariaDB writes the text that EXECUTE IMMEDIATE runs beside it.
     assert_eq!(mariadb.asked(8).iter().filter(|sql| sql.contains("77")).count(), 1);
     // Sessions whose Connect is not in the log.
@@ -175,7 +174,7 @@ fn sql_has_times_and_sessions_where_lines_say_so() {
     assert_eq!(log.asked(1), ["SELECT 1"]);
     assert_eq!(log.asked(7), ["SELECT 'a;\n-- 2026-11-30 10:00:09\nb'", "SELECT 2"]);
     assert_eq!(log.session(7).commands[0].start, 1_796_032_801_500_000_000);
-    assert_eq!(log.summary.skipped, [(Skipped::Cut, (1, 15)), (Skipped::OfClient, (1, 9))].into());
+    assert_eq!(log.summary.skipped, [(Skipped::Cut, (1, 15)), (Skipped::NotRepeatable, (1, 9))].into());
 
     let plain = imported(b"SELECT 1;\nUPDATE t SET a = 1;\n");
     assert_eq!(plain.asked(1), ["SELECT 1", "UPDATE t SET a = 1"]);
@@ -195,18 +194,31 @@ fn what_a_log_lacks_is_counted_with_its_first_line_and_the_rest_goes_on() {
     assert_eq!(log.session(4).database, b"shop");
     assert_eq!(log.recording.sessions().len(), 1, "a login that failed is no session");
     let expected = [
-        (Skipped::Cut, (2, 5)),
+        (Skipped::Cut, (3, 1)),
         (Skipped::NotRepeatable, (1, 9)),
         (Skipped::NoStatement, (1, 10)),
-        (Skipped::NoEntry, (1, 1)),
+        (Skipped::Undated, (1, 4)),
     ];
-    assert_eq!((log.summary.skipped, log.summary.undated), (expected.into(), Some((1, 4))));
+    assert_eq!(log.summary.skipped, expected.into());
 
     let head =
         "# Time: 2026-11-30T10:00:00.5Z\n# User@Host: a[a] @ b []  Id: 1\n# Query_time: 0.1  Lock_time: 0\n";
     let log = imported(format!("{head}SELECT 'no end;\n{head}SELECT 1;\n{head}SELECT 2").as_bytes());
     assert_eq!(log.asked(1), ["SELECT 1"]);
     assert_eq!(log.summary.skipped, [(Skipped::Cut, (2, 1))].into());
+}
+
+#[test]
+fn commands_of_one_second_are_spread_over_it_in_the_order_of_the_log() {
+    let log = imported(
+        b"261201  0:00:01\t     4 Query\tSELECT 1\n\t\t     5 Query\tSELECT 2\n\t\t     4 Query\tSELECT 3\n\
+          \t\t     5 Query\tSELECT 4\n261201  0:00:02\t     4 Query\tSELECT 5\n",
+    );
+    let starts = |session| {
+        let places = log.session(session).commands.iter();
+        places.map(|place| place.start / 1_000_000 - 1_796_083_200_000).collect::<Vec<_>>()
+    };
+    assert_eq!((starts(4), starts(5)), (vec![1_000, 1_500, 2_000], vec![1_250, 1_750]));
 }
 
 #[test]
