@@ -2,8 +2,9 @@
 
 use super::LAST_PREPARED;
 use super::import::Summary;
+use super::log::Times;
 use super::reads::{Kind, kind, reads_only};
-use super::recording::{Place, Recording, SessionIndex};
+use super::recording::Recording;
 use evenkeel_os::Stop;
 use evenkeel_wire::capture::{Asked, Why};
 use evenkeel_wire::relay::CommandKind;
@@ -40,10 +41,6 @@ pub struct Check {
     pub with_end: u64,
     pub with_rows: u64,
     pub with_error: u64,
-    /// Executions of prepared statements, with their parameters.
-    pub executions: u64,
-    /// Those of them whose preparation is not in it: they cannot be sent.
-    pub executions_unprepared: u64,
     /// Statements that are sent where nothing may be written.
     pub sent_by_default: u64,
     pub databases: BTreeSet<String>,
@@ -54,19 +51,36 @@ pub struct Check {
 
 /// Reads all of it once. A log that was made a capture has a summary.
 pub fn check(recording: &Recording, summary: Option<&Summary>, stop: &Stop) -> io::Result<Check> {
-    let mut checking = Checking::default();
-    let check = &mut checking.check;
-    check.sources.clone_from(&recording.headers);
-    check.sessions = recording.sessions().len() as u64;
-    check.late_sessions = recording.sessions().iter().filter(|session| session.is_late).count() as u64;
-    check.left_out = left_out(recording, summary);
+    let places = || recording.sessions().iter().flat_map(|session| &session.commands);
+    let mut check = Check {
+        sources: recording.headers.clone(),
+        sessions: recording.sessions().len() as u64,
+        late_sessions: recording.sessions().iter().filter(|session| session.is_late).count() as u64,
+        commands: recording.commands() as u64,
+        with_end: places().filter(|place| place.end().is_some()).count() as u64,
+        left_out: left_out(recording, summary),
+        ..Check::default()
+    };
+    let (mut per_second, mut buffer) = (HashMap::<u64, u64>::new(), Vec::new());
     for session in recording.sessions() {
-        if stop.is_set() {
-            break;
+        check.database(&session.database);
+        let mut prepared = Prepared::new();
+        for place in &session.commands {
+            if stop.is_set() {
+                return Ok(check);
+            }
+            if check.command(&recording.read(place, &mut buffer)?, &mut prepared).is_some() {
+                *per_second.entry(place.start / 1_000_000_000).or_default() += 1;
+            }
         }
-        checking.session(recording, session)?;
     }
-    Ok(checking.finish(summary))
+    if summary.is_none_or(|summary| summary.log.times != Times::None) {
+        let seconds = |at: u64| at as f64 / 1e9;
+        check.from_unix_s = places().map(|place| place.start).min().map(seconds);
+        check.to_unix_s = places().map(|place| place.end().unwrap_or(place.start)).max().map(seconds);
+        check.peak_per_s = per_second.into_values().max().unwrap_or_default();
+    }
+    Ok(check)
 }
 
 fn left_out(recording: &Recording, summary: Option<&Summary>) -> BTreeMap<String, Left> {
@@ -88,15 +102,6 @@ fn left_out(recording: &Recording, summary: Option<&Summary>) -> BTreeMap<String
     all
 }
 
-#[derive(Default)]
-struct Checking {
-    check: Check,
-    buffer: Vec<u8>,
-    per_second: HashMap<u64, u64>,
-    first: Option<u64>,
-    last: u64,
-}
-
 /// What a statement is about, and whether it is sent where nothing may be written.
 fn kind_of(sql: &[u8]) -> (Kind, bool) {
     let reads = reads_only(sql);
@@ -106,73 +111,43 @@ fn kind_of(sql: &[u8]) -> (Kind, bool) {
 /// What a session has prepared, by its number; that of the newest is `LAST_PREPARED` as well.
 type Prepared = HashMap<u32, (Kind, bool)>;
 
-impl Checking {
-    fn session(&mut self, recording: &Recording, session: &SessionIndex) -> io::Result<()> {
-        self.database(&session.database);
-        let mut prepared = Prepared::new();
-        let mut buffer = std::mem::take(&mut self.buffer);
-        for place in &session.commands {
-            let asked = recording.read(place, &mut buffer)?;
-            self.count(place, &asked);
-            self.command(&asked, &mut prepared);
-        }
-        self.buffer = buffer;
-        Ok(())
-    }
-
-    fn count(&mut self, place: &Place, asked: &Asked<'_>) {
-        let check = &mut self.check;
-        check.commands += 1;
-        check.with_end += u64::from(asked.end.is_some());
-        check.with_rows += u64::from(asked.answer.rows.is_some());
-        check.with_error += u64::from(asked.answer.error.is_some());
-        self.first = Some(self.first.map_or(place.start, |first| first.min(place.start)));
-        self.last = self.last.max(place.end().unwrap_or(place.start));
-    }
-
-    fn command(&mut self, asked: &Asked<'_>, prepared: &mut Prepared) {
-        let Some((number, rest)) = asked.command.split_first() else { return };
-        let (kind, is_sent) = match CommandKind::of(*number) {
-            CommandKind::InitDb => return self.database(rest),
-            CommandKind::Query => kind_of(rest),
+impl Check {
+    /// Counts a command; `None` where it is no statement, or one whose preparation is not in the recording.
+    fn command(&mut self, asked: &Asked<'_>, prepared: &mut Prepared) -> Option<()> {
+        self.with_rows += u64::from(asked.answer.rows.is_some());
+        self.with_error += u64::from(asked.answer.error.is_some());
+        let (number, rest) = asked.command.split_first()?;
+        let statement = || rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
+        let of = match CommandKind::of(*number) {
+            CommandKind::Query => Some(kind_of(rest)),
+            CommandKind::Execute => {
+                let of = prepared.get(&statement()).copied();
+                if of.is_none() {
+                    self.left_out.entry("unprepared".to_owned()).or_default().count += 1;
+                }
+                of
+            }
             CommandKind::Prepare => {
                 let numbers = [Some(LAST_PREPARED), asked.answer.statement];
                 prepared.extend(numbers.into_iter().flatten().map(|number| (number, kind_of(rest))));
-                return;
+                None
             }
-            CommandKind::Execute => {
-                self.check.executions += 1;
-                let number = rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
-                let Some(of) = prepared.get(&number) else {
-                    self.check.executions_unprepared += 1;
-                    return;
-                };
-                *of
+            CommandKind::Close => prepared.remove(&statement()).and(None),
+            CommandKind::InitDb => {
+                self.database(rest);
+                None
             }
-            CommandKind::Close => {
-                prepared.retain(|number, _| Some(&number.to_le_bytes()) != rest.first_chunk());
-                return;
-            }
-            _ => return,
+            _ => None,
         };
-        *self.check.statements.entry(kind).or_default() += 1;
-        self.check.sent_by_default += u64::from(is_sent);
-        *self.per_second.entry(asked.start / 1_000_000_000).or_default() += 1;
+        let (kind, is_sent) = of?;
+        *self.statements.entry(kind).or_default() += 1;
+        self.sent_by_default += u64::from(is_sent);
+        Some(())
     }
 
     fn database(&mut self, name: &[u8]) {
-        if !name.is_empty() && self.check.databases.len() < DATABASES_MAX {
-            self.check.databases.insert(String::from_utf8_lossy(name).into_owned());
+        if !name.is_empty() && self.databases.len() < DATABASES_MAX {
+            self.databases.insert(String::from_utf8_lossy(name).into_owned());
         }
-    }
-
-    fn finish(mut self, summary: Option<&Summary>) -> Check {
-        let has_times = summary.is_none_or(|summary| summary.log.times != super::log::Times::None);
-        if let Some(first) = self.first.filter(|_| has_times) {
-            self.check.from_unix_s = Some(first as f64 / 1e9);
-            self.check.to_unix_s = Some(self.last as f64 / 1e9);
-            self.check.peak_per_s = self.per_second.values().copied().max().unwrap_or_default();
-        }
-        self.check
     }
 }

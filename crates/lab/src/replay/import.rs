@@ -20,10 +20,8 @@ const RESET_CONNECTION: u8 = 31;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    #[error("cannot read the log: {0}")]
-    Read(io::Error),
-    #[error("cannot write the capture: {0}")]
-    Write(io::Error),
+    #[error("cannot read the log, or write its capture: {0}")]
+    Io(#[from] io::Error),
     #[error("it is no general log, no slow log and no SQL whose statements end by a semicolon")]
     NoLog,
     #[error("it is compressed by gzip")]
@@ -38,31 +36,31 @@ pub struct Summary {
     pub commands: u64,
     /// How many entries, and the line of the first of them.
     pub skipped: BTreeMap<Skipped, (u64, u64)>,
-    pub is_stopped: bool,
 }
 
-/// Writes the capture of a log, of whichever kind. The memory that it takes is bounded, whatever the log has.
+/// Writes the capture of a log, of whichever kind; where it is stopped, of its beginning. The memory that it takes is bounded, whatever the log has.
 pub fn import(input: &mut dyn BufRead, out: &mut dyn Write, stop: &Stop) -> Result<Summary, ImportError> {
     let mut head = Vec::new();
-    Read::take(&mut *input, HEAD_BYTES).read_to_end(&mut head).map_err(ImportError::Read)?;
+    Read::take(&mut *input, HEAD_BYTES).read_to_end(&mut head)?;
     if head.starts_with(&[0x1f, 0x8b]) {
         return Err(ImportError::Compressed);
     }
     let log = recognise(&head).ok_or(ImportError::NoLog)?;
     let mut input = head.as_slice().chain(input);
     let (mut lines, mut reader) = (Lines::new(&mut input, COMMAND_MAX), reader(log.source));
-    let mut import = Import::new(out, log).map_err(ImportError::Write)?;
-    while let Some(line) = lines.read().map_err(ImportError::Read)? {
+    let mut import = Import::new(out, log)?;
+    while let Some(line) = lines.read()? {
         if stop.is_set() {
-            import.summary.is_stopped = true;
             break;
         }
         if let Some(entry) = reader.line(&line, &|session| import.sessions.contains_key(&session)) {
-            import.take(&entry).map_err(ImportError::Write)?;
+            import.take(&entry)?;
         }
     }
-    let last = reader.finish().map_or(Ok(()), |entry| import.take(&entry));
-    last.and_then(|()| import.out.flush()).map_err(ImportError::Write)?;
+    if let Some(entry) = reader.finish() {
+        import.take(&entry)?;
+    }
+    import.out.flush()?;
     Ok(import.summary)
 }
 
@@ -90,7 +88,7 @@ impl<'a> Import<'a> {
     fn new(out: &'a mut dyn Write, log: Recognised) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         writeln!(out, "{}", serde_json::to_string(&log)?)?;
-        let summary = Summary { log, commands: 0, skipped: BTreeMap::new(), is_stopped: false };
+        let summary = Summary { log, commands: 0, skipped: BTreeMap::new() };
         let (record, command) = Default::default();
         Ok(Self { out, sessions: HashMap::new(), summary, time: 0, record, command })
     }

@@ -32,8 +32,7 @@ fn text(check: &Check) -> String {
         ("sessions", sessions(check)),
         ("statements", statements(check)),
         ("times", times(check)),
-        ("answers", answers(check)),
-        ("parameters", parameters(check)),
+        ("not known", unknown(check)),
         ("databases", databases(check)),
         ("sent", format!("{kept} statements, without --allow-writes")),
     ];
@@ -90,56 +89,40 @@ fn statements(check: &Check) -> String {
         .iter()
         .map(|(kind, count)| format!("{} {}", format::count(*count), name(kind)))
         .collect();
-    format!("{}: {}", format::count(total), format::listed(&kinds))
+    let failed = format::count(check.with_error);
+    format!("{}: {}; {failed} failed, as far as it says", format::count(total), format::listed(&kinds))
 }
 
 fn times(check: &Check) -> String {
-    let starts = match check.sources.first().and_then(|header| header["times"].as_str()) {
+    let exact = match check.sources.first().and_then(|header| header["times"].as_str()) {
         Some("none") => "not known",
         Some("seconds") => "to the second, over which its statements are spread evenly",
         Some("microseconds") => "to the microsecond",
         _ => "to the nanosecond",
     };
-    let ends = match check.with_end {
-        0 => "ends are not known: --order has nothing to go by".to_owned(),
-        known if known >= check.statements.values().sum() => "ends are known".to_owned(),
-        known => format!("ends of {} commands are known", format::count(known)),
-    };
-    format!("{starts}; {ends}")
+    exact.to_owned()
 }
 
-fn answers(check: &Check) -> String {
-    let rows = match check.with_rows {
-        0 => "rows are not known".to_owned(),
-        known => format!("rows of {} are known", format::count(known)),
-    };
+/// What is not known of statements that it has.
+fn unknown(check: &Check) -> String {
+    let total: u64 = check.statements.values().sum();
     let has_errors = check.sources.first().is_none_or(|header| header["has_errors"] != false);
-    let errors = match has_errors {
-        true => format!("{} failed", format::count(check.with_error)),
-        false => "which failed is not known".to_owned(),
-    };
-    format!("{rows}; {errors}")
-}
-
-fn parameters(check: &Check) -> String {
-    let executions = format::count(check.executions);
-    match (check.executions, check.executions_unprepared) {
-        (0, _) => "in the text of statements".to_owned(),
-        (_, 0) => format!("{executions} executions have theirs"),
-        (_, lost) => format!(
-            "{executions} executions have theirs; {} of them were prepared before it",
-            format::count(lost)
-        ),
-    }
+    let known = [
+        ("ends, which --order goes by,", check.with_end),
+        ("rows", check.with_rows),
+        ("errors", if has_errors { total } else { 0 }),
+    ];
+    let lacks = known.iter().filter(|(_, known)| *known < total);
+    let lacks: Vec<_> =
+        lacks.map(|(what, known)| format!("{what} of {}", format::count(total - known))).collect();
+    if lacks.is_empty() { "nothing".to_owned() } else { format::listed(&lacks) }
 }
 
 fn databases(check: &Check) -> String {
-    let names: Vec<String> = check.databases.iter().take(NAMED).map(|name| format::plain(name)).collect();
-    match check.databases.len() {
-        0 => "none is named".to_owned(),
-        few if few <= NAMED => format::listed(&names),
-        many => format!("{} and {} more", names.join(", "), many - NAMED),
-    }
+    let named = check.databases.iter().take(NAMED).map(|name| format::plain(name));
+    let more = check.databases.len().saturating_sub(NAMED);
+    let names: Vec<String> = named.chain((more > 0).then(|| format!("{more} more"))).collect();
+    if names.is_empty() { "none is named".to_owned() } else { format::listed(&names) }
 }
 
 fn left_out(why: &str, left: &Left) -> String {
@@ -154,6 +137,7 @@ fn left_out(why: &str, left: &Left) -> String {
         "inner" => "asked by a procedure, whose CALL has an entry of its own",
         "no-statement" => "no statement, such as Ping",
         "undated" => "dates that cannot be read; the time before them counts",
+        "unprepared" => "executions of what was prepared before it",
         "damaged" => "records that cannot be read",
         "cut-files" => "files that end inside a record",
         other => other,

@@ -133,27 +133,27 @@ pub fn reader(source: Source) -> Box<dyn Reader> {
 pub fn recognise(head: &[u8]) -> Option<Recognised> {
     let lines = || head.split(|byte| *byte == b'\n');
     let is_slow = |line: &[u8]| line.starts_with(b"# User@Host: ") || line.starts_with(b"# Query_time: ");
-    let is_fine = |mut times: Box<dyn Iterator<Item = time::Stamp> + '_>| {
-        let first = times.next().map(|time| time.is_fine);
-        // People write fractions now and then: one date in whole seconds says little.
-        first.map(|is_fine| is_fine || times.any(|time| time.is_fine))
-    };
-    let (source, is_fine) = match lines().find(|line| is_slow(line) || general::head(line).is_some()) {
-        Some(line) if is_slow(line) => {
-            let dates = lines().filter_map(|line| line.strip_prefix(b"# Time: ")).filter_map(time::parse);
-            (Source::SlowLog, is_fine(Box::new(dates.take(1))).or(Some(false)))
-        }
-        Some(_) => {
-            let dates = lines().filter_map(|line| time::parse(line.split(|byte| *byte == b'\t').next()?));
-            (Source::GeneralLog, is_fine(Box::new(dates.take(1))))
-        }
-        None if is_text(head) && lines().any(|line| line.trim_ascii_end().ends_with(b";")) => {
-            let dates = lines().filter_map(plain::dated).map(|(time, _)| time);
-            (Source::Sql, is_fine(Box::new(dates)))
-        }
+    let first = lines().find(|line| is_slow(line) || general::head(line).is_some());
+    let source = match first {
+        Some(line) if is_slow(line) => Source::SlowLog,
+        Some(_) => Source::GeneralLog,
+        None if is_text(head) && lines().any(|line| line.trim_ascii_end().ends_with(b";")) => Source::Sql,
         None => return None,
     };
-    let times = is_fine.map_or(Times::None, |fine| if fine { Times::Microseconds } else { Times::Seconds });
+    let date = |line: &[u8]| match source {
+        Source::SlowLog => time::parse(line.strip_prefix(b"# Time: ")?),
+        Source::GeneralLog => time::parse(line.split(|byte| *byte == b'\t').next()?),
+        Source::Sql => plain::dated(line).map(|(time, _)| time),
+    };
+    // People write fractions now and then: one date in whole seconds says little.
+    let mut dates = lines().filter_map(date).map(|time| time.is_fine);
+    let times = match dates.next() {
+        Some(is_fine) if is_fine || source == Source::Sql && dates.any(|is_fine| is_fine) => {
+            Times::Microseconds
+        }
+        None if source != Source::SlowLog => Times::None,
+        _ => Times::Seconds,
+    };
     let has_errors = source == Source::SlowLog
         && lines().any(|line| line.windows(6).any(|word| word.eq_ignore_ascii_case(b"errno:")));
     Some(Recognised { source, times, version: lines().find_map(version), has_errors })
