@@ -156,7 +156,7 @@ fn a_log_is_checked_without_a_server_and_nothing_of_it_is_left_behind() {
     assert_eq!((&found["sent_by_default"], &found["late_sessions"]), (&1.into(), &0.into()), "{found}");
     let said = done(home.path(), &["replay", path, "--check"]);
     for words in
-        ["general log", "to the second; ends are not known", "shop", "1 prepare or name", "1 of 2 statements"]
+        ["general log", "to the second, over which", "shop", "1 prepare or name", "1 of 2 statements"]
     {
         assert!(said.contains(words), "no {words:?} in\n{said}");
     }

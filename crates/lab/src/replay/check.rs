@@ -2,8 +2,9 @@
 
 use super::LAST_PREPARED;
 use super::import::Summary;
+use super::log::Times;
 use super::reads::{Kind, kind, reads_only};
-use super::recording::{Place, Recording, SessionIndex};
+use super::recording::Recording;
 use evenkeel_os::Stop;
 use evenkeel_wire::capture::{Asked, Why};
 use evenkeel_wire::relay::CommandKind;
@@ -14,8 +15,8 @@ use std::io;
 /// Most databases that are named.
 const DATABASES_MAX: usize = 1_000;
 
-/// Entries that are not in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+/// How many of one kind are not in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Left {
     pub count: u64,
     /// In the log, where it was one.
@@ -40,71 +41,65 @@ pub struct Check {
     pub with_end: u64,
     pub with_rows: u64,
     pub with_error: u64,
-    /// Executions of prepared statements, with their parameters.
-    pub executions: u64,
-    /// Those of them whose preparation is not in it: they cannot be sent.
-    pub executions_unprepared: u64,
     /// Statements that are sent where nothing may be written.
     pub sent_by_default: u64,
     pub databases: BTreeSet<String>,
-    pub largest_bytes: u64,
     pub peak_per_s: u64,
+    /// All that it lacks, by why: what a log cannot say, records that cannot be read, files whose writer died.
     pub left_out: BTreeMap<String, Left>,
-    /// Dates of a log that cannot be read.
-    pub undated: Option<Left>,
-    /// Records that cannot be read.
-    pub damaged: u64,
-    /// Files that end inside a record: their writer died.
-    pub cut_files: u64,
 }
 
 /// Reads all of it once. A log that was made a capture has a summary.
 pub fn check(recording: &Recording, summary: Option<&Summary>, stop: &Stop) -> io::Result<Check> {
-    let mut checking = Checking::default();
-    let check = &mut checking.check;
-    check.sources.clone_from(&recording.headers);
-    check.sessions = recording.sessions().len() as u64;
-    check.late_sessions = recording.sessions().iter().filter(|session| session.is_late).count() as u64;
-    (check.damaged, check.cut_files) = (recording.damaged, recording.cut);
-    check.left_out = left_out(recording, summary);
-    let left = |(count, line): (u64, u64)| Left { count, first_line: Some(line) };
-    check.undated = summary.and_then(|summary| summary.undated).map(left);
+    let places = || recording.sessions().iter().flat_map(|session| &session.commands);
+    let mut check = Check {
+        sources: recording.headers.clone(),
+        sessions: recording.sessions().len() as u64,
+        late_sessions: recording.sessions().iter().filter(|session| session.is_late).count() as u64,
+        commands: recording.commands() as u64,
+        with_end: places().filter(|place| place.end().is_some()).count() as u64,
+        left_out: left_out(recording, summary),
+        ..Check::default()
+    };
+    let (mut per_second, mut buffer) = (HashMap::<u64, u64>::new(), Vec::new());
     for session in recording.sessions() {
-        if stop.is_set() {
-            break;
+        check.database(&session.database);
+        let mut prepared = Prepared::new();
+        for place in &session.commands {
+            if stop.is_set() {
+                return Ok(check);
+            }
+            if check.command(&recording.read(place, &mut buffer)?, &mut prepared).is_some() {
+                *per_second.entry(place.start / 1_000_000_000).or_default() += 1;
+            }
         }
-        checking.session(recording, session)?;
     }
-    Ok(checking.finish(summary))
+    if summary.is_none_or(|summary| summary.log.times != Times::None) {
+        let seconds = |at: u64| at as f64 / 1e9;
+        check.from_unix_s = places().map(|place| place.start).min().map(seconds);
+        check.to_unix_s = places().map(|place| place.end().unwrap_or(place.start)).max().map(seconds);
+        check.peak_per_s = per_second.into_values().max().unwrap_or_default();
+    }
+    Ok(check)
 }
 
 fn left_out(recording: &Recording, summary: Option<&Summary>) -> BTreeMap<String, Left> {
     let mut all: BTreeMap<String, Left> = BTreeMap::new();
-    if let Some(summary) = summary {
-        for (why, (count, line)) in &summary.skipped {
-            let name = serde_json::to_value(why).ok().and_then(|name| name.as_str().map(str::to_owned));
-            all.insert(name.unwrap_or_default(), Left { count: *count, first_line: Some(*line) });
-        }
-        return all;
+    for (why, (count, line)) in summary.iter().flat_map(|summary| &summary.skipped) {
+        let name = serde_json::to_value(why).ok().and_then(|name| name.as_str().map(str::to_owned));
+        all.insert(name.unwrap_or_default(), Left { count: *count, first_line: Some(*line) });
     }
-    for left in &recording.left_out {
-        let name = match left.why {
-            Why::TooLong => "too-long",
-            Why::Behind => "behind",
-            Why::NotRepeatable => "not-repeatable",
-        };
-        all.entry(name.to_owned()).or_default().count += left.commands;
+    let whys = recording.left_out.iter().map(|left| match left.why {
+        Why::TooLong => ("too-long", left.commands),
+        Why::Behind => ("behind", left.commands),
+        Why::NotRepeatable => ("not-repeatable", left.commands),
+    });
+    for (name, count) in whys.chain([("damaged", recording.damaged), ("cut-files", recording.cut)]) {
+        if count > 0 {
+            all.entry(name.to_owned()).or_default().count += count;
+        }
     }
     all
-}
-
-#[derive(Default)]
-struct Checking {
-    check: Check,
-    buffer: Vec<u8>,
-    per_second: HashMap<u64, u64>,
-    first: Option<u64>,
-    last: u64,
 }
 
 /// What a statement is about, and whether it is sent where nothing may be written.
@@ -113,84 +108,46 @@ fn kind_of(sql: &[u8]) -> (Kind, bool) {
     (kind(sql, reads), reads)
 }
 
-/// What a session has prepared.
-#[derive(Default)]
-struct Prepared {
-    kinds: HashMap<u32, (Kind, bool)>,
-    newest: Option<(Kind, bool)>,
-}
+/// What a session has prepared, by its number; that of the newest is `LAST_PREPARED` as well.
+type Prepared = HashMap<u32, (Kind, bool)>;
 
-impl Checking {
-    fn session(&mut self, recording: &Recording, session: &SessionIndex) -> io::Result<()> {
-        self.database(&session.database);
-        let mut prepared = Prepared::default();
-        let mut buffer = std::mem::take(&mut self.buffer);
-        for place in &session.commands {
-            let asked = recording.read(place, &mut buffer)?;
-            self.count(place, &asked);
-            self.command(&asked, &mut prepared);
-        }
-        self.buffer = buffer;
-        Ok(())
-    }
-
-    fn count(&mut self, place: &Place, asked: &Asked<'_>) {
-        let check = &mut self.check;
-        check.commands += 1;
-        check.with_end += u64::from(asked.end.is_some());
-        check.with_rows += u64::from(asked.answer.rows.is_some());
-        check.with_error += u64::from(asked.answer.error.is_some());
-        check.largest_bytes = check.largest_bytes.max(asked.command.len().saturating_sub(1) as u64);
-        self.first = Some(self.first.map_or(place.start, |first| first.min(place.start)));
-        self.last = self.last.max(place.end().unwrap_or(place.start));
-    }
-
-    fn command(&mut self, asked: &Asked<'_>, prepared: &mut Prepared) {
-        let Some((number, rest)) = asked.command.split_first() else { return };
-        let (kind, is_sent) = match CommandKind::of(*number) {
-            CommandKind::InitDb => return self.database(rest),
-            CommandKind::Query => kind_of(rest),
-            CommandKind::Prepare => {
-                let of = kind_of(rest);
-                prepared.newest = Some(of);
-                prepared.kinds.extend(asked.answer.statement.map(|statement| (statement, of)));
-                return;
-            }
+impl Check {
+    /// Counts a command; `None` where it is no statement, or one whose preparation is not in the recording.
+    fn command(&mut self, asked: &Asked<'_>, prepared: &mut Prepared) -> Option<()> {
+        self.with_rows += u64::from(asked.answer.rows.is_some());
+        self.with_error += u64::from(asked.answer.error.is_some());
+        let (number, rest) = asked.command.split_first()?;
+        let statement = || rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
+        let of = match CommandKind::of(*number) {
+            CommandKind::Query => Some(kind_of(rest)),
             CommandKind::Execute => {
-                self.check.executions += 1;
-                let statement =
-                    rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
-                let newest = prepared.newest.filter(|_| statement == LAST_PREPARED);
-                let Some(of) = prepared.kinds.get(&statement).copied().or(newest) else {
-                    self.check.executions_unprepared += 1;
-                    return;
-                };
+                let of = prepared.get(&statement()).copied();
+                if of.is_none() {
+                    self.left_out.entry("unprepared".to_owned()).or_default().count += 1;
+                }
                 of
             }
-            CommandKind::Close => {
-                prepared.kinds.retain(|statement, _| Some(&statement.to_le_bytes()) != rest.first_chunk());
-                return;
+            CommandKind::Prepare => {
+                let numbers = [Some(LAST_PREPARED), asked.answer.statement];
+                prepared.extend(numbers.into_iter().flatten().map(|number| (number, kind_of(rest))));
+                None
             }
-            _ => return,
+            CommandKind::Close => prepared.remove(&statement()).and(None),
+            CommandKind::InitDb => {
+                self.database(rest);
+                None
+            }
+            _ => None,
         };
-        *self.check.statements.entry(kind).or_default() += 1;
-        self.check.sent_by_default += u64::from(is_sent);
-        *self.per_second.entry(asked.start / 1_000_000_000).or_default() += 1;
+        let (kind, is_sent) = of?;
+        *self.statements.entry(kind).or_default() += 1;
+        self.sent_by_default += u64::from(is_sent);
+        Some(())
     }
 
     fn database(&mut self, name: &[u8]) {
-        if !name.is_empty() && self.check.databases.len() < DATABASES_MAX {
-            self.check.databases.insert(String::from_utf8_lossy(name).into_owned());
+        if !name.is_empty() && self.databases.len() < DATABASES_MAX {
+            self.databases.insert(String::from_utf8_lossy(name).into_owned());
         }
-    }
-
-    fn finish(mut self, summary: Option<&Summary>) -> Check {
-        let has_times = summary.is_none_or(|summary| summary.log.times != super::log::Times::None);
-        if let Some(first) = self.first.filter(|_| has_times) {
-            self.check.from_unix_s = Some(first as f64 / 1e9);
-            self.check.to_unix_s = Some(self.last as f64 / 1e9);
-            self.check.peak_per_s = self.per_second.values().copied().max().unwrap_or_default();
-        }
-        self.check
     }
 }

@@ -11,7 +11,6 @@ pub mod play;
 pub mod reads;
 pub mod recording;
 mod records;
-mod sink;
 #[cfg(test)]
 mod tests;
 

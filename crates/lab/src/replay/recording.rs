@@ -55,6 +55,13 @@ impl Place {
         Some(Nanos(self.end()?.saturating_sub(self.start)))
     }
 
+    /// Moves it, with its end.
+    fn begin(&mut self, start: u64) {
+        let took = self.time().map(|time| time.0);
+        self.start = start;
+        self.end = took.map_or(UNKNOWN, |took| start.saturating_add(took).min(UNKNOWN - 1));
+    }
+
     /// Its place in the order of ends, over all sessions, where its end is known.
     pub fn rank(&self) -> Option<u32> {
         (self.rank != UNRANKED).then_some(self.rank)
@@ -85,6 +92,8 @@ pub struct Recording {
     /// The first line of each file, as JSON.
     pub headers: Vec<serde_json::Value>,
     sessions: Vec<SessionIndex>,
+    /// Its times are to the second.
+    is_coarse: bool,
     pub left_out: Vec<LeftOut>,
     /// Records that could not be read.
     pub damaged: u64,
@@ -128,7 +137,8 @@ impl Recording {
         self.sessions.append(&mut other.sessions);
         self.left_out.append(&mut other.left_out);
         (self.damaged, self.cut) = (self.damaged + other.damaged, self.cut + other.cut);
-        rank(&mut self.sessions);
+        self.is_coarse |= other.is_coarse;
+        rank(&mut self.sessions, self.is_coarse);
         self
     }
 
@@ -217,10 +227,15 @@ struct Indexing {
 impl Indexing {
     fn finish(self) -> Recording {
         let mut recording = self.recording;
-        if recording.headers.iter().any(is_in_seconds) {
+        let times = |known: &str| recording.headers.iter().any(|header| header["times"] == known);
+        recording.is_coarse = times("seconds");
+        if recording.is_coarse || times("microseconds") {
+            date(&mut recording.sessions);
+        }
+        if recording.is_coarse {
             spread(&mut recording.sessions);
         }
-        rank(&mut recording.sessions);
+        rank(&mut recording.sessions, recording.is_coarse);
         recording
     }
 
@@ -291,11 +306,6 @@ impl Indexing {
     }
 }
 
-/// Whether it is of a general log with whole seconds.
-fn is_in_seconds(header: &serde_json::Value) -> bool {
-    header["times"] == "seconds" && header["source"] == "general-log"
-}
-
 /// All commands in the order of their starts, and where these are the same in that of the log.
 fn places(sessions: &mut [SessionIndex]) -> Vec<&mut Place> {
     let mut all: Vec<&mut Place> = sessions.iter_mut().flat_map(|session| &mut session.commands).collect();
@@ -303,30 +313,66 @@ fn places(sessions: &mut [SessionIndex]) -> Vec<&mut Place> {
     all
 }
 
-/// Puts the commands of a second evenly over it: a log that knows no more would send them all at its beginning.
+/// Commands before the first date of a log are as old as that.
+fn date(sessions: &mut [SessionIndex]) {
+    let is_dated = |place: &Place| place.start >= SECOND;
+    let all = sessions.iter().flat_map(|session| &session.commands);
+    let Some(first) = all.filter(|place| is_dated(place)).map(second_of).min() else { return };
+    let all = sessions.iter_mut().flat_map(|session| &mut session.commands);
+    all.filter(|place| !is_dated(place)).for_each(|place| place.begin(first));
+}
+
+fn second_of(place: &Place) -> u64 {
+    place.start / SECOND * SECOND
+}
+
+/// Where times are to the second, commands of one second are spread evenly over it, in the order of the log: no burst is sent that
+/// nobody has seen. A session asks nothing before it has its answer.
 fn spread(sessions: &mut [SessionIndex]) {
-    for second in places(sessions).chunk_by_mut(|one, other| one.start == other.start) {
-        let count = second.len() as u64;
-        for (number, place) in (0..).zip(second) {
-            place.start += number * SECOND / count;
+    let mut all: Vec<&mut Place> = sessions.iter_mut().flat_map(|session| &mut session.commands).collect();
+    all.sort_by_key(|place| (second_of(place), place.at));
+    for all in all.chunk_by_mut(|one, other| second_of(one) == second_of(other)) {
+        let count = all.len() as u64;
+        for (number, place) in (0..).zip(all) {
+            place.begin(second_of(place).saturating_add(SECOND * number / count));
+        }
+    }
+    for session in sessions {
+        let mut next = u64::MAX;
+        for place in session.commands.iter_mut().rev() {
+            let took = place.time().unwrap_or_default().0;
+            place.begin(place.start.min(next.saturating_sub(took)).max(second_of(place)));
+            next = place.start;
+        }
+        let mut last = 0;
+        for place in &mut session.commands {
+            place.begin(place.start.max(last.min(second_of(place).saturating_add(SECOND - 1))));
+            last = place.end().unwrap_or(place.start);
         }
     }
 }
 
 /// Numbers commands by their starts and by their ends.
-fn rank(sessions: &mut [SessionIndex]) {
+fn rank(sessions: &mut [SessionIndex], is_coarse: bool) {
     let mut places = places(sessions);
     for (number, place) in (0..).zip(&mut places) {
         place.number = number;
     }
-    places.sort_by_key(|place| place.end);
+    // Of times to the second only what certainly ended before the other's second has an order.
+    let start = |place: &Place| if is_coarse { second_of(place) } else { place.start };
+    let end = |place: &Place| match place.time() {
+        Some(time) if is_coarse => second_of(place) + SECOND + time.0,
+        _ => place.end,
+    };
+    places.sort_by_key(|place| end(place));
     let known = places.partition_point(|place| place.end != UNKNOWN);
     for (rank, place) in (0..).zip(&mut places[..known]) {
         place.rank = rank;
     }
-    let ends: Vec<u64> = places[..known].iter().map(|place| place.end).collect();
+    let ends: Vec<u64> = places[..known].iter().map(|place| end(place)).collect();
     for place in places {
         // Not those that ended in the same moment: two of them could wait for each other.
-        place.before = ends.partition_point(|end| *end < place.start) as u32;
+        let start = start(place);
+        place.before = ends.partition_point(|end| *end < start) as u32;
     }
 }

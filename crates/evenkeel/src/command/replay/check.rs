@@ -24,30 +24,19 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn text(check: &Check) -> String {
+    let total: u64 = check.statements.values().sum();
+    let kept = format!("{} of {}", format::count(check.sent_by_default), format::count(total));
     let mut lines = vec![
         ("source", source_of(check)),
         ("time", span(check)),
         ("sessions", sessions(check)),
         ("statements", statements(check)),
         ("times", times(check)),
-        ("answers", answers(check)),
-        ("parameters", parameters(check)),
+        ("not known", unknown(check)),
         ("databases", databases(check)),
-        ("largest", format!("{} in one statement", format::bytes(check.largest_bytes))),
+        ("sent", format!("{kept} statements, without --allow-writes")),
     ];
-    let total: u64 = check.statements.values().sum();
-    let kept = format!("{} of {}", format::count(check.sent_by_default), format::count(total));
-    lines.push(("sent", format!("{kept} statements, without --allow-writes")));
     lines.extend(check.left_out.iter().map(|(why, left)| ("left out", left_out(why, left))));
-    if let Some(left) = &check.undated {
-        let what = "dates that cannot be read; the time before them counts";
-        lines.push(("undated", at_line(&format!("{} {what}", format::count(left.count)), left)));
-    }
-    if check.damaged + check.cut_files > 0 {
-        let cut = format::counted(check.cut_files as usize, "file");
-        let damaged = format::counted(check.damaged as usize, "record");
-        lines.push(("damaged", format!("{damaged} cannot be read; {cut} end inside a record")));
-    }
     lines.iter().map(|(name, words)| format!("{name:<12}{words}\n")).collect()
 }
 
@@ -100,78 +89,59 @@ fn statements(check: &Check) -> String {
         .iter()
         .map(|(kind, count)| format!("{} {}", format::count(*count), name(kind)))
         .collect();
-    format!("{}: {}", format::count(total), format::listed(&kinds))
+    let failed = format::count(check.with_error);
+    format!("{}: {}; {failed} failed, as far as it says", format::count(total), format::listed(&kinds))
 }
 
 fn times(check: &Check) -> String {
-    let starts = match check.sources.first().and_then(|header| header["times"].as_str()) {
+    let exact = match check.sources.first().and_then(|header| header["times"].as_str()) {
         Some("none") => "not known",
-        Some("seconds") if check.sources[0]["source"] == "general-log" => {
-            "to the second; statements of a second are sent evenly over it"
-        }
-        Some("seconds") => "to the second",
+        Some("seconds") => "to the second, over which its statements are spread evenly",
         Some("microseconds") => "to the microsecond",
         _ => "to the nanosecond",
     };
-    let ends = match check.with_end {
-        0 => "ends are not known: --order has nothing to go by".to_owned(),
-        known if known >= check.statements.values().sum() => "ends are known".to_owned(),
-        known => format!("ends of {} commands are known", format::count(known)),
-    };
-    format!("{starts}; {ends}")
+    exact.to_owned()
 }
 
-fn answers(check: &Check) -> String {
-    let rows = match check.with_rows {
-        0 => "rows are not known".to_owned(),
-        known => format!("rows of {} are known", format::count(known)),
-    };
+/// What is not known of statements that it has.
+fn unknown(check: &Check) -> String {
+    let total: u64 = check.statements.values().sum();
     let has_errors = check.sources.first().is_none_or(|header| header["has_errors"] != false);
-    let errors = match has_errors {
-        true => format!("{} failed", format::count(check.with_error)),
-        false => "which failed is not known".to_owned(),
-    };
-    format!("{rows}; {errors}")
-}
-
-fn parameters(check: &Check) -> String {
-    let executions = format::count(check.executions);
-    match (check.executions, check.executions_unprepared) {
-        (0, _) => "in the text of statements".to_owned(),
-        (_, 0) => format!("{executions} executions have theirs"),
-        (_, lost) => format!(
-            "{executions} executions have theirs; {} of them were prepared before it",
-            format::count(lost)
-        ),
-    }
+    let known = [
+        ("ends, which --order goes by,", check.with_end),
+        ("rows", check.with_rows),
+        ("errors", if has_errors { total } else { 0 }),
+    ];
+    let lacks = known.iter().filter(|(_, known)| *known < total);
+    let lacks: Vec<_> =
+        lacks.map(|(what, known)| format!("{what} of {}", format::count(total - known))).collect();
+    if lacks.is_empty() { "nothing".to_owned() } else { format::listed(&lacks) }
 }
 
 fn databases(check: &Check) -> String {
-    let names: Vec<String> = check.databases.iter().take(NAMED).map(|name| format::plain(name)).collect();
-    match check.databases.len() {
-        0 => "none is named".to_owned(),
-        few if few <= NAMED => format::listed(&names),
-        many => format!("{} and {} more", names.join(", "), many - NAMED),
-    }
+    let named = check.databases.iter().take(NAMED).map(|name| format::plain(name));
+    let more = check.databases.len().saturating_sub(NAMED);
+    let names: Vec<String> = named.chain((more > 0).then(|| format!("{more} more"))).collect();
+    if names.is_empty() { "none is named".to_owned() } else { format::listed(&names) }
 }
 
 fn left_out(why: &str, left: &Left) -> String {
     let words = match why {
         "too-long" => "longer than 64 MB",
         "behind" => "the recorder's memory was full",
-        "not-repeatable" => "such as LOAD DATA LOCAL or another user's login, which cannot be sent again",
-        "cut" => "cut: the log ends there, or another entry begins",
-        "secret" => "hide a password as <secret>",
+        "not-repeatable" => {
+            "cannot be sent again, as LOAD DATA LOCAL, another user's login, DELIMITER blocks"
+        }
+        "cut" => "cut: the log begins or ends there, or another entry begins",
         "prepared" => "prepare or name a prepared statement; what they ran has an entry of its own",
         "inner" => "asked by a procedure, whose CALL has an entry of its own",
         "no-statement" => "no statement, such as Ping",
-        "no-entry" => "lines before the first entry",
-        "of-client" => "between two DELIMITER lines, which only a client understands",
+        "undated" => "dates that cannot be read; the time before them counts",
+        "unprepared" => "executions of what was prepared before it",
+        "damaged" => "records that cannot be read",
+        "cut-files" => "files that end inside a record",
         other => other,
     };
-    at_line(&format!("{} {words}", format::count(left.count)), left)
-}
-
-fn at_line(words: &str, left: &Left) -> String {
-    left.first_line.map_or(words.to_owned(), |line| format!("{words} (first in line {line})"))
+    let line = left.first_line.map_or(String::new(), |line| format!(" (first in line {line})"));
+    format!("{} {words}{line}", format::count(left.count))
 }

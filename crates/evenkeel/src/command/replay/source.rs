@@ -43,7 +43,7 @@ pub fn opened(session: &Session, log: &Path) -> Result<(Recording, Option<Summar
         }
         written => written.with_context(|| format!("reading log {name}"))?,
     };
-    if summary.is_stopped {
+    if session.stop.is_set() {
         return Err(Stopped("before all was read".to_owned()).into());
     }
     Ok((Recording::of(&path, file)?, Some(summary)))

@@ -1,7 +1,8 @@
-//! Entries of a general log, as MariaDB and MySQL write it.
+//! Entries of a general log, as MariaDB and MySQL write it: one when a command comes.
 
-use super::text::{Line, Text, version};
-use super::time::{self, Stamp};
+use super::text::{Line, version};
+use super::{Entry, Reader, Skipped, What, time};
+use evenkeel_wire::capture::COMMAND_MAX;
 
 /// What a line says that begins an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +10,7 @@ pub struct Head<'a> {
     /// Empty where it is that of the line before.
     time: &'a [u8],
     session: u64,
-    command: &'static str,
+    command: &'a [u8],
     text: &'a [u8],
 }
 
@@ -18,74 +19,53 @@ const COMMANDS: &str = "Query,Execute,Prepare,Close stmt,Connect,Quit,Init DB,Fi
     Processlist,Kill,Debug,Ping,Time,Delayed insert,Change user,Binlog Dump,Binlog Dump GTID,Table Dump,Connect Out,Register Slave,\
     Register Replica,Long Data,Reset stmt,Set option,Fetch,Daemon,Bulk_execute,Reset Connection,Reset connection";
 
-/// One entry, written when the command came.
-#[derive(Debug)]
-pub struct GeneralEntry {
-    /// Of its first line.
-    pub line: u64,
-    pub session: u64,
-    pub at: Option<Stamp>,
-    pub command: &'static str,
-    pub text: Text,
-    /// It has a time that cannot be read.
-    pub is_undated: bool,
-}
-
-/// Puts lines together to entries.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct GeneralLog {
-    max: usize,
-    entry: Option<GeneralEntry>,
-    /// MariaDB leaves out a time that is that of the entry before.
-    at: Option<Stamp>,
-    /// Lines before the first entry.
-    pub strays: u64,
+    entry: Option<Entry>,
 }
 
-impl GeneralLog {
-    /// Of each statement at most `max` bytes are kept.
-    pub fn new(max: usize) -> Self {
-        Self { max, entry: None, at: None, strays: 0 }
-    }
-
-    /// Takes a line. The entry that it ends, if it does. Inside of a string a line is an entry only where its session is known: a
-    /// statement may hold lines of another log.
-    pub fn line(&mut self, line: &Line<'_>, is_known: &dyn Fn(u64) -> bool) -> Option<GeneralEntry> {
+impl Reader for GeneralLog {
+    /// Inside of a string a line is an entry only where its session is known: a statement may hold lines of another log.
+    fn line(&mut self, line: &Line<'_>, is_known: &dyn Fn(u64) -> bool) -> Option<Entry> {
         let is_open = self.entry.as_ref().is_some_and(|entry| entry.text.is_open());
-        let counts = |head: &Head<'_>| !is_open || head.command == "Connect" || is_known(head.session);
-        if let Some(head) = head(line.text).filter(counts) {
-            return self.begin(line, &head);
+        let counts = |head: &Head<'_>| !is_open || head.command == b"Connect" || is_known(head.session);
+        if let Some(Head { time, session, command, text }) = head(line.text).filter(counts) {
+            let done = self.finish();
+            let start = time::parse(time).map(|stamp| stamp.at);
+            let is_undated = start.is_none() && !time.is_empty();
+            let (what, line_number) = (What::of(command), line.number);
+            let entry = Entry { line: line_number, session, what, start, is_undated, ..Entry::default() };
+            self.entry.insert(entry).text.add(&Line { text, ..*line }, COMMAND_MAX);
+            return done;
         }
-        if !is_open && version(line.text).is_some() {
+        if !is_open && is_frame(line.text) {
             return self.finish();
         }
-        match &mut self.entry {
-            Some(entry) => entry.text.add(line, self.max),
-            None => self.strays += u64::from(!is_frame(line.text)),
+        // A log that was cut in two begins inside of an entry, whose quotes say nothing.
+        let cut = || Entry { line: line.number, what: What::Left(Skipped::Cut), ..Entry::default() };
+        let entry = self.entry.get_or_insert_with(cut);
+        if entry.what != What::Left(Skipped::Cut) {
+            entry.text.add(line, COMMAND_MAX);
         }
         None
     }
 
-    /// The last entry.
-    pub fn finish(&mut self) -> Option<GeneralEntry> {
-        self.entry.take()
-    }
-
-    fn begin(&mut self, line: &Line<'_>, head: &Head<'_>) -> Option<GeneralEntry> {
-        let done = self.finish();
-        let stamp = time::parse(head.time);
-        self.at = stamp.or(self.at);
-        let mut text = Text::default();
-        text.add(&Line { text: head.text, ..*line }, self.max);
-        let is_undated = stamp.is_none() && !head.time.is_empty();
-        let Head { session, command, .. } = *head;
-        self.entry =
-            Some(GeneralEntry { line: line.number, session, at: self.at, command, text, is_undated });
-        done
+    fn finish(&mut self) -> Option<Entry> {
+        let mut entry = self.entry.take()?;
+        match (entry.what, login(&entry.text.bytes)) {
+            (What::Statement, _) if entry.text.is_open() => entry.what = What::Left(Skipped::Cut),
+            (What::Connect, Some((user, database))) => {
+                (entry.user, entry.database) = (user.to_vec(), database.to_vec());
+            }
+            // The login failed.
+            (What::Connect, None) => entry.what = What::Quit,
+            _ => {}
+        }
+        Some(entry)
     }
 }
 
-/// The two lines that follow the version of a server that starts.
+/// The three lines that a server writes when it starts.
 fn is_frame(line: &[u8]) -> bool {
     version(line).is_some()
         || line.starts_with(b"Tcp port: ")
@@ -102,14 +82,14 @@ pub fn head(line: &[u8]) -> Option<Head<'_>> {
     let rest = rest.trim_ascii_start();
     let (number, rest) = rest.split_at(rest.iter().position(|byte| *byte == b' ')?);
     let session = std::str::from_utf8(number).ok()?.parse().ok()?;
-    let rest = &rest[1..];
-    let end = rest.iter().position(|byte| *byte == b'\t').unwrap_or(rest.len());
-    let command = COMMANDS.split(',').find(|command| command.as_bytes() == &rest[..end])?;
-    Some(Head { time, session, command, text: rest.get(end + 1..).unwrap_or_default() })
+    let mut parts = rest[1..].splitn(2, |byte| *byte == b'\t');
+    let (command, text) = (parts.next()?, parts.next().unwrap_or_default());
+    let is_known = COMMANDS.split(',').any(|known| known.as_bytes() == command);
+    is_known.then_some(Head { time, session, command, text })
 }
 
 /// User and database of `root@localhost on shop using Socket`; `None` where the login failed.
-pub fn login(text: &[u8]) -> Option<(&[u8], &[u8])> {
+fn login(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|byte| *byte == b'@')?;
     let on = text.windows(4).position(|part| part == b" on ")?;
     if text.starts_with(b"Access denied ") {

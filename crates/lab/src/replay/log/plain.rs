@@ -2,75 +2,57 @@
 
 use super::text::{Line, Text};
 use super::time::{self, Stamp};
+use super::{Entry, Reader, Skipped, What};
+use evenkeel_wire::capture::COMMAND_MAX;
 
-#[derive(Debug)]
-pub struct PlainEntry {
-    /// Of its first line.
-    pub line: u64,
-    pub session: u64,
-    /// That of the last line that had one.
-    pub at: Option<Stamp>,
-    pub text: Text,
-    /// Statements between two lines that change how statements end: no server takes such a line.
-    pub is_of_client: bool,
-}
-
-/// Puts lines together to statements, each of which ends by a semicolon at the end of a line.
-#[derive(Debug)]
+/// Statements, each of which ends by a semicolon at the end of a line.
+#[derive(Debug, Default)]
 pub struct PlainLog {
-    max: usize,
     line: u64,
     session: u64,
-    at: Option<Stamp>,
+    /// Of the last line that had one.
+    at: Option<u64>,
+    /// Without times only the order counts.
+    statements: u64,
     text: Text,
+    /// Between two DELIMITER lines, which a client alone understands.
     in_block: bool,
 }
 
-impl PlainLog {
-    /// Of each statement at most `max` bytes are kept.
-    pub fn new(max: usize) -> Self {
-        Self { max, line: 0, session: 1, at: None, text: Text::default(), in_block: false }
-    }
-
-    /// Takes a line. The statement that it ends, if it does.
-    pub fn line(&mut self, line: &Line<'_>) -> Option<PlainEntry> {
-        let delimiter = delimiter(line.text).filter(|_| self.in_block || self.text.is_empty());
-        if self.in_block {
-            self.text.add(line, self.max);
-            return if delimiter == Some(b";") { self.finish() } else { None };
-        }
-        if !self.text.is_open()
-            && let Some((at, session)) = dated(line.text)
-        {
+impl Reader for PlainLog {
+    fn line(&mut self, line: &Line<'_>, _: &dyn Fn(u64) -> bool) -> Option<Entry> {
+        let dated = dated(line.text).filter(|_| !self.text.is_open() && !self.in_block);
+        if let Some((stamp, session)) = dated {
             let done = self.finish();
-            (self.at, self.session) = (Some(at), session.unwrap_or(1));
+            (self.at, self.session) = (Some(stamp.at), session);
             return done;
         }
+        let delimiter = delimiter(line.text);
         if self.text.is_empty() {
-            if delimiter == Some(b";")
-                || line.text.trim_ascii().is_empty()
-                || line.text.starts_with(b"-- ")
-                || line.text.starts_with(b"#")
-            {
+            let is_comment = line.text.starts_with(b"-- ") || line.text.starts_with(b"#");
+            if is_comment || delimiter == Some(b";") || line.text.trim_ascii().is_empty() {
                 return None;
             }
-            self.line = line.number;
-            self.in_block = delimiter.is_some_and(|delimiter| delimiter != b";");
+            (self.line, self.in_block) = (line.number, delimiter.is_some());
         }
-        self.text.add(line, self.max);
-        if !self.in_block && self.text.is_whole() { self.finish() } else { None }
+        self.text.add(line, COMMAND_MAX);
+        let ends = if self.in_block { delimiter == Some(b";") } else { self.text.is_whole() };
+        if ends { self.finish() } else { None }
     }
 
-    /// The last statement, which may have no end.
-    pub fn finish(&mut self) -> Option<PlainEntry> {
-        let (text, is_of_client) = (std::mem::take(&mut self.text), std::mem::take(&mut self.in_block));
-        (!text.is_empty()).then_some(PlainEntry {
-            line: self.line,
-            session: self.session,
-            at: self.at,
-            text,
-            is_of_client,
-        })
+    /// The last statement may have no end.
+    fn finish(&mut self) -> Option<Entry> {
+        let (mut text, in_block) = (std::mem::take(&mut self.text), std::mem::take(&mut self.in_block));
+        let what = match () {
+            () if in_block => What::Left(Skipped::NotRepeatable),
+            () if !text.is_whole() => What::Left(Skipped::Cut),
+            () => What::Statement,
+        };
+        self.statements += 1;
+        text.strip();
+        let start = self.at.or(Some(self.statements));
+        let (line, session) = (self.line, self.session.max(1));
+        (!text.is_empty()).then(|| Entry { line, session, what, text, start, ..Entry::default() })
     }
 }
 
@@ -80,15 +62,10 @@ fn delimiter(line: &[u8]) -> Option<&[u8]> {
     word.eq_ignore_ascii_case(b"delimiter ").then(|| sign.trim_ascii())
 }
 
-/// `-- 2026-11-30 10:00:00.5 session=7`, or with `#`.
-pub fn dated(line: &[u8]) -> Option<(Stamp, Option<u64>)> {
+/// `-- 2026-11-30 10:00:00.5 session=7`, or with `#`; without a session it is the first.
+pub fn dated(line: &[u8]) -> Option<(Stamp, u64)> {
     let text = line.strip_prefix(b"-- ").or_else(|| line.strip_prefix(b"# "))?;
     let text = std::str::from_utf8(text).ok()?;
-    let (date, session) =
-        text.split_once(" session=").map_or((text, None), |(date, number)| (date, Some(number)));
-    let session = match session {
-        Some(number) => Some(number.trim().parse().ok()?),
-        None => None,
-    };
-    Some((time::parse(date.as_bytes())?, session))
+    let (date, session) = text.split_once(" session=").unwrap_or((text, "1"));
+    Some((time::parse(date.as_bytes())?, session.trim().parse().ok()?))
 }

@@ -1,90 +1,32 @@
-//! Entries of a slow log, as MariaDB, MySQL and Percona Server write them.
+//! Entries of a slow log, as MariaDB, MySQL and Percona Server write them: one when an answer has ended.
 
-use super::text::{Line, Text, version};
+use super::text::{Line, version};
 use super::time::{self, Stamp};
+use super::{Entry, Reader, Skipped, What};
 use evenkeel_core::Nanos;
 
-/// One entry. A server writes it when the answer has ended.
+/// A command other than a statement, as `Quit`.
+const ADMINISTRATOR: &[u8] = b"# administrator command: ";
+
+/// An entry that is being read.
 #[derive(Debug, Default)]
-pub struct SlowEntry {
-    /// Of its first line.
-    pub line: u64,
-    pub user: Vec<u8>,
-    pub session: u64,
-    pub database: Vec<u8>,
-    pub time: Nanos,
-    pub rows: Option<u64>,
-    pub affected: Option<u64>,
-    pub error: Option<u16>,
-    pub text: Text,
-    /// It has a time that cannot be read.
-    pub is_undated: bool,
-    /// Another one begins in the middle of its text.
-    pub is_cut: bool,
-    /// A procedure asked it, as Percona Server says: the CALL has an entry of its own.
-    pub is_inner: bool,
+struct Reading {
+    entry: Entry,
+    in_text: bool,
     written: Option<Stamp>,
     asked: Option<Stamp>,
+    /// Where MySQL's log has more: `# Time` of a CALL is not that of its end.
     started: Option<Stamp>,
-    ended: Option<Stamp>,
-}
-
-impl SlowEntry {
-    /// When it was asked and answered, nanoseconds since 1970, and whether that is known better than to the second.
-    pub fn span(&self) -> Option<(u64, u64, bool)> {
-        let took = self.time.0;
-        let from = |stamp: Stamp| (stamp.at, stamp.at.saturating_add(took), stamp.is_fine);
-        let until = |stamp: Stamp| (stamp.at.saturating_sub(took), stamp.at, stamp.is_fine);
-        if let (Some(started), Some(ended)) = (self.started, self.ended) {
-            return Some((started.at, ended.at, true));
-        }
-        let written = self.written.filter(|written| written.is_fine);
-        // In whole seconds the start alone is in universal time.
-        written.map(until).or_else(|| self.asked.map(from)).or_else(|| self.written.map(until))
-    }
-
-    /// A command other than a statement, as `Quit`.
-    pub fn administrator_command(&self) -> Option<&[u8]> {
-        self.text.statement().strip_prefix(b"# administrator command: ")
-    }
-
-    fn key(&mut self, key: &[u8], value: Option<&[u8]>) {
-        let text = value.and_then(|value| std::str::from_utf8(value).ok());
-        let number = || text.and_then(|text| text.parse::<u64>().ok());
-        let seconds = || text.and_then(|text| text.parse::<f64>().ok()).filter(|seconds| *seconds >= 0.0);
-        match key {
-            b"User@Host" => {
-                self.user = value
-                    .and_then(|user| user.split(|byte| *byte == b'[').next())
-                    .unwrap_or_default()
-                    .to_vec();
-            }
-            b"Query_time" => {
-                self.time = seconds().map_or(Nanos(0), |seconds| Nanos((seconds * 1e9).round() as u64))
-            }
-            b"Thread_id" | b"Id" => self.session = number().unwrap_or(self.session),
-            b"Rows_sent" => self.rows = number(),
-            b"Rows_affected" => self.affected = number(),
-            b"Last_errno" | b"Errno" => {
-                self.error = number().and_then(|code| u16::try_from(code).ok()).filter(|code| *code > 0);
-            }
-            // `# Stored routine: shop.p`
-            b"routine" | b"Stored_routine" => self.is_inner = true,
-            b"Start" => self.started = value.and_then(time::parse),
-            b"End" => self.ended = value.and_then(time::parse),
-            _ => {}
-        }
-    }
+    database: Option<Vec<u8>>,
 }
 
 /// Puts lines together to entries.
 #[derive(Debug)]
 pub struct SlowLog {
     max: usize,
-    entry: Option<SlowEntry>,
-    in_text: bool,
-    /// Where in the text of the entry another one may begin.
-    mark: Option<usize>,
+    reading: Option<Reading>,
+    /// What may be the header of another entry, in a text that is not closed.
+    next: Option<Reading>,
     /// Named where it changes, over all sessions.
     database: Vec<u8>,
 }
@@ -92,94 +34,122 @@ pub struct SlowLog {
 impl SlowLog {
     /// Of each statement at most `max` bytes are kept.
     pub fn new(max: usize) -> Self {
-        Self { max, entry: None, in_text: false, mark: None, database: Vec::new() }
+        Self { max, reading: None, next: None, database: Vec::new() }
     }
 
-    /// Takes a line. The entry that it ends, if it does.
-    pub fn line(&mut self, line: &Line<'_>) -> Option<SlowEntry> {
-        let begins = begins(line.text);
-        let is_whole = !self.in_text || self.entry.as_ref().is_none_or(|entry| entry.text.is_whole());
-        // After a start the server writes three lines that no `#` begins.
-        if is_whole && version(line.text).is_some() {
-            return self.finish();
-        }
-        if begins && is_whole {
-            let done = if self.in_text { self.finish() } else { None };
-            self.head(line);
-            return done;
-        }
-        if !self.in_text {
-            if self.entry.is_some() {
-                self.head(line);
-            }
-            return None;
-        }
-        self.text(line, begins)
-    }
-
-    /// The last entry.
-    pub fn finish(&mut self) -> Option<SlowEntry> {
-        (self.in_text, self.mark) = (false, None);
-        let mut entry = self.entry.take().filter(|entry| !entry.text.is_empty())?;
+    fn done(&mut self, is_cut: bool) -> Option<Entry> {
+        let Reading { mut entry, written, asked, started, database, .. } = self.reading.take()?;
+        self.database = database.unwrap_or_else(|| std::mem::take(&mut self.database));
         entry.database.clone_from(&self.database);
-        entry.is_cut |= !entry.text.is_whole();
-        Some(entry)
-    }
-
-    /// A line of a statement. Where a text is not closed, a header is one only when its second line follows.
-    fn text(&mut self, line: &Line<'_>, begins: bool) -> Option<SlowEntry> {
-        let entry = self.entry.as_mut()?;
-        if line.text.starts_with(b"# Query_time: ")
-            && let Some(mark) = self.mark
-        {
-            let head = entry.text.bytes.split_off(mark.min(entry.text.bytes.len()));
-            entry.is_cut = true;
-            let done = self.finish();
-            for text in head.split(|byte| *byte == b'\n').filter(|text| !text.is_empty()) {
-                self.head(&Line { text, ..*line });
-            }
-            self.head(line);
-            return done;
+        let until = |stamp: Stamp| stamp.at.saturating_sub(entry.took.unwrap_or_default().0);
+        // In whole seconds the start alone is in universal time.
+        let fine = written.filter(|written| written.is_fine).map(until);
+        let started = started.map(|started| started.at);
+        entry.start = started.or(fine).or(asked.map(|asked| asked.at)).or(written.map(until));
+        entry.text.strip();
+        if let Some(command) = entry.text.bytes.strip_prefix(ADMINISTRATOR) {
+            entry.what = match What::of(command) {
+                // Of which database, it does not say; the next entry does.
+                What::Statement | What::Connect | What::Use => What::Left(Skipped::NoStatement),
+                what => what,
+            };
+        } else if is_cut || !entry.text.is_whole() {
+            entry.what = What::Left(Skipped::Cut);
         }
-        if begins {
-            self.mark.get_or_insert(entry.text.bytes.len());
-        } else if !line.text.starts_with(b"#") {
-            self.mark = None;
-        }
-        entry.text.add(line, self.max);
-        None
-    }
-
-    /// A line before the statement.
-    fn head(&mut self, line: &Line<'_>) {
-        let entry = self.entry.get_or_insert_with(|| SlowEntry { line: line.number, ..SlowEntry::default() });
-        let text = line.text;
-        if let Some(written) = text.strip_prefix(b"# Time: ") {
-            entry.written = time::parse(written);
-            entry.is_undated = entry.written.is_none();
-        } else if text.starts_with(b"#") && !text.starts_with(b"# administrator command: ") {
-            let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
-            while let Some(word) = words.next() {
-                let Some(key) = word.strip_suffix(b":") else { continue };
-                let value = words.next_if(|word| !word.ends_with(b":"));
-                if key == b"Schema" {
-                    self.database = value.unwrap_or_default().to_vec();
-                }
-                entry.key(key, value);
-            }
-        } else if let Some(name) = text.strip_prefix(b"use ").filter(|name| name.ends_with(b";")) {
-            self.database = unquoted(&name[..name.len() - 1]);
-        } else if let Some(stamp) = stamp(text) {
-            (entry.asked, self.in_text) = (time::unix(stamp), true);
-        } else {
-            self.in_text = true;
-            entry.text.add(line, self.max);
-        }
+        Some(entry).filter(|entry| !entry.text.is_empty())
     }
 }
 
-fn begins(line: &[u8]) -> bool {
-    line.starts_with(b"# User@Host: ") || line.starts_with(b"# Time: ")
+impl Reader for SlowLog {
+    fn line(&mut self, line: &Line<'_>, _: &dyn Fn(u64) -> bool) -> Option<Entry> {
+        let begins = line.text.starts_with(b"# User@Host: ") || line.text.starts_with(b"# Time: ");
+        let in_text = self.reading.as_ref().is_some_and(|reading| reading.in_text);
+        let is_open = in_text && self.reading.as_ref().is_some_and(|reading| !reading.entry.text.is_whole());
+        // After a start the server writes three lines that no `#` begins.
+        if !is_open && version(line.text).is_some() {
+            return self.finish();
+        }
+        if begins && !is_open {
+            let done = if in_text { self.finish() } else { None };
+            self.reading.get_or_insert_with(|| Reading::at(line)).head(line, self.max);
+            return done;
+        }
+        if is_open {
+            // In a text that is not closed a header is one only where its next line follows.
+            self.next = self.next.take().or_else(|| begins.then(|| Reading::at(line)));
+            self.next = self.next.take().filter(|_| line.text.starts_with(b"#"));
+            if let Some(next) = &mut self.next {
+                next.head(line, self.max);
+                if line.text.starts_with(b"# Query_time: ") {
+                    let done = self.done(true);
+                    self.reading = self.next.take();
+                    return done;
+                }
+            }
+        }
+        self.reading.as_mut()?.head(line, self.max);
+        None
+    }
+
+    fn finish(&mut self) -> Option<Entry> {
+        self.next = None;
+        self.done(false)
+    }
+}
+
+impl Reading {
+    fn at(line: &Line<'_>) -> Self {
+        Self { entry: Entry { line: line.number, ..Entry::default() }, ..Self::default() }
+    }
+
+    /// A line of the header, or of the statement behind it.
+    fn head(&mut self, line: &Line<'_>, max: usize) {
+        let text = line.text;
+        if self.in_text {
+            self.entry.text.add(line, max);
+        } else if let Some(written) = text.strip_prefix(b"# Time: ") {
+            self.written = time::parse(written);
+            self.entry.is_undated = self.written.is_none();
+        } else if text.starts_with(b"#") && !text.starts_with(ADMINISTRATOR) {
+            let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
+            while let Some(word) = words.next() {
+                let Some(key) = word.strip_suffix(b":") else { continue };
+                self.key(key, words.next_if(|word| !word.ends_with(b":")).unwrap_or_default());
+            }
+        } else if let Some(name) = text.strip_prefix(b"use ").and_then(|name| name.strip_suffix(b";")) {
+            self.database = Some(unquoted(name));
+        } else if let Some(stamp) = stamp(text) {
+            (self.asked, self.in_text) = (time::unix(stamp), true);
+        } else {
+            self.in_text = true;
+            self.entry.text.add(line, max);
+        }
+    }
+
+    fn key(&mut self, key: &[u8], value: &[u8]) {
+        let text = std::str::from_utf8(value).unwrap_or_default();
+        let (number, answer) = (text.parse::<u64>().ok(), &mut self.entry.answer);
+        match key {
+            b"User@Host" => {
+                self.entry.user = value.split(|byte| *byte == b'[').next().unwrap_or_default().to_vec();
+            }
+            b"Query_time" => {
+                let seconds = text.parse::<f64>().unwrap_or_default().max(0.0);
+                self.entry.took = Some(Nanos((seconds * 1e9).round() as u64));
+            }
+            b"Thread_id" | b"Id" => self.entry.session = number.unwrap_or(self.entry.session),
+            b"Start" => self.started = time::parse(value),
+            b"Schema" => self.database = Some(value.to_vec()),
+            b"Rows_sent" => answer.rows = number,
+            b"Rows_affected" => answer.affected = number,
+            b"Last_errno" | b"Errno" => {
+                answer.error = text.parse().ok().filter(|code| *code > 0);
+            }
+            // `# Stored routine: shop.p`
+            b"routine" | b"Stored_routine" => self.entry.what = What::Left(Skipped::Inner),
+            _ => {}
+        }
+    }
 }
 
 /// A name without its backticks.

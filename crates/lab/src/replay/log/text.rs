@@ -85,10 +85,11 @@ impl Text {
         }
     }
 
-    /// Without the semicolon that the log has put behind it.
-    pub fn statement(&self) -> &[u8] {
+    /// Takes off the semicolon that the log has put behind it.
+    pub fn strip(&mut self) {
         let text = self.bytes.trim_ascii_end();
-        text.strip_suffix(b";").unwrap_or(text)
+        let length = text.strip_suffix(b";").unwrap_or(text).len();
+        self.bytes.truncate(length);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Times as servers write them into logs.
 
+use crate::data::tpcw::Date;
+
 const SECOND: i64 = 1_000_000_000;
 
 /// An instant in a log.
@@ -57,19 +59,14 @@ fn whole(text: &str) -> Option<i64> {
     text.parse().ok().filter(|_| is_number)
 }
 
-/// Days since 1970. Algorithm: Howard Hinnant, "chrono-compatible low-level date algorithms", in years that begin in March.
+/// Days since 1970.
 fn days(date: &str) -> Option<i64> {
     let [year, month, day] = match date.len() {
         6 if date.is_ascii() => [2_000 + whole(&date[..2])?, whole(&date[2..4])?, whole(&date[4..])?],
         _ => numbers(date, '-')?,
     };
-    if !(1_970..2_262).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let year = if month > 2 { year } else { year - 1 };
-    let month = (month + 9) % 12;
-    let leap_days = year / 4 - year / 100 + year / 400;
-    Some(year * 365 + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468)
+    let in_range = (1_970..2_262).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    in_range.then(|| i64::from(Date::new(year as i32, month as u32, day as u32).0))
 }
 
 #[cfg(test)]

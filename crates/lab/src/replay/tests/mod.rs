@@ -1,8 +1,8 @@
 //! Logs of real servers, and such as no server writes, become captures.
 
 use super::check::check;
-use super::import::{ImportError, Skipped, Summary, import};
-use super::log::{Source, Times};
+use super::import::{ImportError, Summary, import};
+use super::log::{Skipped, Source, Times};
 use super::recording::{Recording, SessionIndex};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_os::Stop;
@@ -96,11 +96,10 @@ fn general_logs_of_both_servers_have_each_statement_once_with_its_values_in_its_
         let several = log.asked(multi).join(" ");
         assert!(several.contains("SELECT 1; SELECT 2; SELECT 3"), "{several}");
         assert!(log.asked(multi).last().unwrap().contains("\u{fffd}"), "binary bytes");
-        assert!(log.skipped(Skipped::Prepared) > 9 && log.skipped(Skipped::NoEntry) == 0);
+        assert!(log.skipped(Skipped::Prepared) > 9 && log.skipped(Skipped::Cut) == 0);
     }
     let (mariadb, mysql) = (imported(MARIADB_GENERAL), imported(MYSQL_GENERAL));
     assert_eq!((mariadb.summary.log.times, mysql.summary.log.times), (Times::Seconds, Times::Microseconds));
-    assert_eq!(mysql.skipped(Skipped::Secret), 1);
     // MariaDB writes the text that EXECUTE IMMEDIATE runs beside it.
     assert_eq!(mariadb.asked(8).iter().filter(|sql| sql.contains("77")).count(), 1);
     // Sessions whose Connect is not in the log.
@@ -175,7 +174,7 @@ fn sql_has_times_and_sessions_where_lines_say_so() {
     assert_eq!(log.asked(1), ["SELECT 1"]);
     assert_eq!(log.asked(7), ["SELECT 'a;\n-- 2026-11-30 10:00:09\nb'", "SELECT 2"]);
     assert_eq!(log.session(7).commands[0].start, 1_796_032_801_500_000_000);
-    assert_eq!(log.summary.skipped, [(Skipped::Cut, (1, 15)), (Skipped::OfClient, (1, 9))].into());
+    assert_eq!(log.summary.skipped, [(Skipped::Cut, (1, 15)), (Skipped::NotRepeatable, (1, 9))].into());
 
     let plain = imported(b"SELECT 1;\nUPDATE t SET a = 1;\n");
     assert_eq!(plain.asked(1), ["SELECT 1", "UPDATE t SET a = 1"]);
@@ -195,18 +194,31 @@ fn what_a_log_lacks_is_counted_with_its_first_line_and_the_rest_goes_on() {
     assert_eq!(log.session(4).database, b"shop");
     assert_eq!(log.recording.sessions().len(), 1, "a login that failed is no session");
     let expected = [
-        (Skipped::Cut, (2, 5)),
+        (Skipped::Cut, (3, 1)),
         (Skipped::NotRepeatable, (1, 9)),
         (Skipped::NoStatement, (1, 10)),
-        (Skipped::NoEntry, (1, 1)),
+        (Skipped::Undated, (1, 4)),
     ];
-    assert_eq!((log.summary.skipped, log.summary.undated), (expected.into(), Some((1, 4))));
+    assert_eq!(log.summary.skipped, expected.into());
 
     let head =
         "# Time: 2026-11-30T10:00:00.5Z\n# User@Host: a[a] @ b []  Id: 1\n# Query_time: 0.1  Lock_time: 0\n";
     let log = imported(format!("{head}SELECT 'no end;\n{head}SELECT 1;\n{head}SELECT 2").as_bytes());
     assert_eq!(log.asked(1), ["SELECT 1"]);
     assert_eq!(log.summary.skipped, [(Skipped::Cut, (2, 1))].into());
+}
+
+#[test]
+fn commands_of_one_second_are_spread_over_it_in_the_order_of_the_log() {
+    let log = imported(
+        b"261201  0:00:01\t     4 Query\tSELECT 1\n\t\t     5 Query\tSELECT 2\n\t\t     4 Query\tSELECT 3\n\
+          \t\t     5 Query\tSELECT 4\n261201  0:00:02\t     4 Query\tSELECT 5\n",
+    );
+    let starts = |session| {
+        let places = log.session(session).commands.iter();
+        places.map(|place| place.start / 1_000_000 - 1_796_083_200_000).collect::<Vec<_>>()
+    };
+    assert_eq!((starts(4), starts(5)), (vec![1_000, 1_500, 2_000], vec![1_250, 1_750]));
 }
 
 #[test]
@@ -240,15 +252,29 @@ fn commands_have_a_place_in_the_order_of_starts_and_in_that_of_ends() {
 }
 
 #[test]
-fn statements_of_one_second_are_due_evenly_over_it_in_the_order_of_the_log() {
-    let log = imported(
-        b"261201  0:00:01\t     4 Query\tSELECT 1\n\t\t     5 Query\tSELECT 2\n\t\t     4 Query\tSELECT 3\n\t\t     5 Query\tSELECT 4\n",
-    );
-    let starts = |session| -> Vec<(u32, u64)> {
-        let places = log.session(session).commands.iter();
-        places.map(|place| (place.number, place.start % 1_000_000_000 / 1_000_000)).collect()
+fn what_comes_before_the_first_date_of_a_rotated_log_is_as_old_as_that() {
+    let log = imported(b"\t\t    19 Query\tSELECT 1\n261201  0:00:01\t    19 Query\tSELECT 2\n");
+    let starts: Vec<u64> = log.session(19).commands.iter().map(|place| place.start).collect();
+    assert_eq!(starts, [1_796_083_201_000_000_000, 1_796_083_201_500_000_000]);
+}
+
+#[test]
+fn in_whole_seconds_only_what_ended_before_the_second_of_another_has_an_order() {
+    let entry = |second: u32, session: u32, took: &str| {
+        format!(
+            "# Time: 261201  0:00:{second:02}\n# User@Host: a[a] @ b []\n# Thread_id: {session}  Schema: s  QC_hit: No\n\
+             # Query_time: {took}  Lock_time: 0  Rows_sent: 0  Rows_examined: 0\nSET timestamp={};\nUPDATE t SET a = 1;\n",
+            1_796_083_200 + second
+        )
     };
-    assert_eq!((starts(4), starts(5)), (vec![(0, 0), (2, 500)], vec![(1, 250), (3, 750)]));
+    let log = [entry(1, 7, "0.6"), entry(1, 8, "0.1"), entry(2, 8, "0.1"), entry(3, 9, "0.1")].concat();
+    let log = imported(log.as_bytes());
+    let before = |session| {
+        let places = log.session(session).commands.iter();
+        places.map(|place| log.recording.ended_before(place)).collect::<Vec<u32>>()
+    };
+    // What was asked in second 1 may have ended in second 2.
+    assert_eq!((before(7), before(8), before(9)), (vec![0], vec![0, 0], vec![2]));
 }
 
 /// Writes only count.

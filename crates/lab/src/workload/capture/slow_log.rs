@@ -1,7 +1,7 @@
 //! Statements of a slow log, as MariaDB and MySQL write it.
 
 use super::Group;
-use crate::replay::log::{Lines, SlowEntry, SlowLog};
+use crate::replay::log::{Entry, Lines, Reader, SlowLog};
 use crate::workload::Value;
 use crate::workload::sql::{normal, parse};
 use crate::workload::user::ParameterDefinitions;
@@ -26,7 +26,7 @@ pub fn read_slow_log(input: &mut dyn BufRead, stop: &Stop) -> io::Result<Option<
     let (mut log, mut entries) = (Log::default(), SlowLog::new(TEXT_MAX));
     let mut lines = Lines::new(input, TEXT_MAX);
     while let Some(line) = lines.read()?.filter(|_| !stop.is_set()) {
-        entries.line(&line).iter().for_each(|entry| log.take(entry));
+        entries.line(&line, &|_| false).iter().for_each(|entry| log.take(entry));
     }
     entries.finish().iter().for_each(|entry| log.take(entry));
     Ok((!log.groups.is_empty()).then(|| log.groups()))
@@ -60,11 +60,11 @@ impl Default for Log {
 }
 
 impl Log {
-    fn take(&mut self, entry: &SlowEntry) {
-        if entry.administrator_command().is_some() {
+    fn take(&mut self, entry: &Entry) {
+        if entry.text.bytes.starts_with(b"# administrator command: ") {
             return;
         }
-        let text = std::str::from_utf8(entry.text.statement()).ok().filter(|_| !entry.text.is_too_long);
+        let text = std::str::from_utf8(&entry.text.bytes).ok().filter(|_| !entry.text.is_too_long);
         let (normal, mut problem) = match text {
             Some(text) => (normal(text), None),
             None => (normal("-"), Some("it is longer than 64 KiB, or not UTF-8".to_owned())),
@@ -81,7 +81,7 @@ impl Log {
             texts: Vec::new(),
         });
         seen.group.executions += 1;
-        seen.group.time_s += entry.time.0 as f64 / 1e9;
+        seen.group.time_s += entry.took.unwrap_or_default().0 as f64 / 1e9;
         seen.keep(&normal.sql, normal.values, &mut self.random);
     }
 
