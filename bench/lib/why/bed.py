@@ -10,6 +10,8 @@ SMALL, LARGE = "9M", "192M"
 # Requests per second of the read, a third of what a server carries at most; and of the write.
 RATE = {SMALL: 3, LARGE: 20}
 WRITES = 50
+# Writes whose pages do not fit into the small pool.
+FLUSHING = 100
 # Rows that the write changes.
 ROWS = 1000
 
@@ -22,7 +24,9 @@ class Bed:
         self.data = ["--ebs", "1", "--items", "10000" if quick else "40000"]
         self.made, self.count = {}, 0
         self.write = self.workload("stock", "UPDATE item SET i_stock = i_stock + 1 WHERE i_id = :a", {"a": ROWS})
-        self.read = self.workload("items", "SELECT * FROM item WHERE i_id IN (:a, :b, :c, :d)", dict.fromkeys("abcd", 10000 if quick else 40000))
+        rows = 10000 if quick else 40000
+        self.scattered = self.workload("scattered", "UPDATE item SET i_stock = i_stock + 1 WHERE i_id = :a", {"a": rows})
+        self.read = self.workload("items", "SELECT * FROM item WHERE i_id IN (:a, :b, :c, :d)", dict.fromkeys("abcd", rows))
 
     def workload(self, name, sql, parameters):
         """A file with one statement whose parameters are whole numbers up to these."""

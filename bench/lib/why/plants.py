@@ -6,7 +6,7 @@ import threading
 
 from .. import disturber
 from . import limited
-from .bed import LARGE, RATE, ROWS, SMALL, figure
+from .bed import FLUSHING, LARGE, RATE, ROWS, SMALL, figure
 from .relay import Relay
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -72,7 +72,7 @@ def plan(bed, seed):
 
 
 def delayed(bed, pool=LARGE, **delays):
-    """A server whose syncs (SYNC_US) or reads (READ_US) take so many microseconds longer, and one whose do not."""
+    """A server whose syncs (SYNC_US), syncs of data files (DATA_SYNC_US) or reads (READ_US) take so many microseconds longer, and one whose do not."""
     library = os.path.join(bed.home, "delays.so")
     if not os.path.exists(library):
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, os.path.join(HERE, "delays.c"), "-ldl"], check=True)
@@ -95,6 +95,12 @@ def syncs_500us(bed, seed):
     """Each of its syncs takes 0.5 ms longer."""
     names = delayed(bed, SYNC_US=500)
     return names, bed.writes(names, seed)
+
+
+def data_syncs(bed, seed):
+    """Each of its syncs of a data file takes 20 ms longer, and its pool has a fourth of the pages that the load writes."""
+    names = delayed(bed, SMALL, DATA_SYNC_US=50000)
+    return names, bed.study(names, FLUSHING, f"workload={bed.scattered}", seed=seed, seconds=6)
 
 
 def disk_500us(bed, seed):
@@ -169,8 +175,8 @@ def pooled(bed, seed):
 
 
 # Each with the suspect that is to be named, and no other.
-ONCE = {layout_half_full: "layout", network_2ms: "network", syncs_5ms: "syncs", syncs_500us: "syncs", disk_500us: "disk", locks: "locks",
-        trigger: "cpu-work", quota: "cpu-wait", cold: "pool", pooled: "settings"}
+ONCE = {layout_half_full: "layout", network_2ms: "network", syncs_5ms: "syncs", syncs_500us: "syncs", data_syncs: "data-syncs", disk_500us: "disk",
+        locks: "locks", trigger: "cpu-work", quota: "cpu-wait", cold: "pool", pooled: "settings"}
 TWICE = {disk: "disk", layout: "layout", network: "network", neighbours: "neighbours", plan: "plan"}
 
 
@@ -180,6 +186,6 @@ def why_impossible(plant):
         return disturber.why_impossible()
     if plant is disk:
         return limited.why_impossible()
-    if plant in (syncs_5ms, syncs_500us, disk_500us) and shutil.which("cc") is None:
+    if plant in (syncs_5ms, syncs_500us, data_syncs, disk_500us) and shutil.which("cc") is None:
         return "there is no C compiler"
     return None

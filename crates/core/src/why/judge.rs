@@ -110,7 +110,8 @@ impl Case<'_> {
         let is_explained = is_explained || any_cause([&locks]);
         let stolen = self.taken(Suspect::Stolen, STOLEN_MIN, is_explained, |seen| seen.stolen_percent);
         let (wait, neighbours) = self.neighbours(wait, is_explained);
-        let network = match is_explained || any_cause([&stolen, &neighbours]) {
+        let data_syncs = self.data_syncs(is_explained || any_cause([&stolen, &neighbours]));
+        let network = match is_explained || any_cause([&stolen, &neighbours, &data_syncs]) {
             true => network,
             false => self.unless_narrow(network),
         };
@@ -124,7 +125,10 @@ impl Case<'_> {
             (_, Ruling::Cause) => beside_plans(start),
             _ => start,
         };
-        vec![network, disk, syncs, locks, layout, pool, plan, work, wait, neighbours, stolen, start]
+        vec![
+            network, disk, syncs, data_syncs, locks, layout, pool, plan, work, wait, neighbours, stolen,
+            start,
+        ]
     }
 
     /// The difference without the times of the causes. Another plan takes CPU time, waits for CPUs and reads.

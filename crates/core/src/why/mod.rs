@@ -4,11 +4,12 @@
 //! what the machine did over time falls out. What a suspect does to a request is a time wherever that is known. It is the
 //! cause where that time differs with 95 % confidence and makes a good part of what the response times differ by, and is not
 //! where the whole interval is less than that. A plan is compared by its shape and by rows touched, stolen CPU time and
-//! neighbours by their share of the CPUs; these are believed only where nothing else explains the difference.
+//! neighbours by their share of the CPUs, syncs of data files by how many are met; these are believed only where nothing else explains the difference.
 //! Starts of one server are told from its runs by variance components of the same differences.
 
 mod case;
 mod cpu;
+mod data_syncs;
 mod judge;
 mod plans;
 mod reads;

@@ -23,6 +23,7 @@ fn each_planted_cause_is_named_and_no_other_one() {
         ),
         (Planted { sync_ms: 5.0, ..none }, alike(), Suspect::Syncs),
         (Planted { sync_ms: 5.0, lock_ms: 3.0, ..none }, alike(), Suspect::Syncs),
+        (Planted { data_sync_ms: 20.0, unseen_ms: 5.0, ..none }, alike(), Suspect::DataSyncs),
         (Planted { lock_ms: 3.0, ..none }, alike(), Suspect::Locks),
         (Planted { work_ms: 2.0, waits_ms: 1.0, ..none }, alike(), Suspect::Work),
         (Planted { reads: 30.0, work_ms: 2.0, ..none }, alike(), Suspect::Pool),
@@ -106,6 +107,11 @@ fn what_no_cause_accounts_for_is_called_unexplained() {
     about(unexplained(Planted { rows: 400.0, work_ms: 4.0, plan: 7, ..none }), 4.0);
     assert_eq!(unexplained(none), None, "they do not differ");
     assert_eq!(unexplained(Planted { stolen: 12.0, unseen_ms: 1.0, ..none }), None, "its time is not known");
+    assert_eq!(
+        unexplained(Planted { data_sync_ms: 20.0, unseen_ms: 5.0, ..none }),
+        None,
+        "nor is this one's"
+    );
 }
 
 #[test]
@@ -300,4 +306,31 @@ fn small_packets_acquit_a_far_network_only_where_something_else_explains_the_dif
         Ruling::NotTheCause
     );
     assert_eq!(on(&far(Planted::default()), Suspect::Network).ruling, Ruling::NotTheCause);
+}
+
+#[test]
+fn syncs_of_data_files_stand_back_behind_a_known_cause_and_are_none_where_requests_seldom_meet_them() {
+    let judged = |planted: Planted, change: fn(&mut Seen)| {
+        let mut all = runs(planted, 1);
+        all.iter_mut().filter(|run| run.target == 0).for_each(|run| change(&mut run.seen));
+        on(&Why::of(&all, &alike(), &names()).unwrap(), Suspect::DataSyncs).clone()
+    };
+    let is = |verdict: Verdict, ruling: Ruling, words: &str| {
+        assert!(verdict.ruling == ruling && verdict.evidence.contains(words), "{verdict:?}");
+    };
+    let planted = Planted { data_sync_ms: 20.0, unseen_ms: 5.0, ..Planted::default() };
+    is(judged(planted, |_| ()), Ruling::Cause, "A sync of a data file takes 20");
+    let network = Planted { network_ms: 5.0, ..planted };
+    is(judged(network, |_| ()), Ruling::Undecided, "cannot be separated from the known cause");
+    is(judged(planted, |seen| seen.data_sync_percent = Some(4.0)), Ruling::NotTheCause, "may wait");
+    // Beyond that they queue.
+    let long = Planted { unseen_ms: 200.0, ..planted };
+    is(judged(long, |_| ()), Ruling::NotTheCause, "may wait");
+    is(judged(long, |seen| seen.data_sync_percent = Some(90.0)), Ruling::Undecided, "may queue");
+    let many = |seen: &mut Seen| (seen.data_sync_ms, seen.data_sync_percent) = (Some(3.5), Some(90.0));
+    is(judged(Planted { unseen_ms: 5.0, ..planted }, many), Ruling::NotTheCause, "none takes longer");
+    is(judged(planted, |seen| seen.data_sync_percent = None), Ruling::Undecided, "performance_schema=ON");
+    // A server that flushes nothing has no sync to be slow.
+    let none = |seen: &mut Seen| (seen.data_sync_ms, seen.data_sync_percent) = (None, Some(0.0));
+    is(judged(planted, none), Ruling::NotTheCause, "seldom synced");
 }

@@ -11,6 +11,8 @@ pub enum Suspect {
     Disk,
     /// What a commit waits for its log.
     Syncs,
+    /// What a request waits for flushes of pages, which wait for their syncs.
+    DataSyncs,
     /// Waits for rows and tables that others have locked.
     Locks,
     /// How many pages have to be read: how rows lie in their files.
@@ -29,10 +31,11 @@ pub enum Suspect {
 }
 
 impl Suspect {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Network,
         Self::Disk,
         Self::Syncs,
+        Self::DataSyncs,
         Self::Locks,
         Self::Layout,
         Self::Pool,
@@ -49,6 +52,7 @@ impl Suspect {
             Self::Network => "network",
             Self::Disk => "disk",
             Self::Syncs => "syncs",
+            Self::DataSyncs => "data-syncs",
             Self::Locks => "locks",
             Self::Layout => "layout",
             Self::Pool => "pool",
@@ -66,6 +70,7 @@ impl Suspect {
             Self::Network => "the network",
             Self::Disk => "the disk",
             Self::Syncs => "the syncs at commit",
+            Self::DataSyncs => "the syncs of data files",
             Self::Locks => "locks",
             Self::Layout => "the storage layout",
             Self::Pool => "the buffer pool",
@@ -285,6 +290,10 @@ pub struct Seen {
     pub rows: Option<f64>,
     /// What a request spends in its commit.
     pub sync_ms: Option<f64>,
+    /// Mean time of one sync of a data file; `None` too where there was none.
+    pub data_sync_ms: Option<f64>,
+    /// Syncs of data files that were under way in the mean, percent: of one after the other the share of the time.
+    pub data_sync_percent: Option<f64>,
     /// What a request waits for locks of rows and tables.
     pub lock_ms: Option<f64>,
     /// CPU time of the server for a request.

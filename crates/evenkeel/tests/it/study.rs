@@ -259,10 +259,11 @@ fn a_study_that_is_killed_goes_on_and_says_of_each_suspect_what_it_found() {
     seen_by_all(home.path(), &results, "variation", "study,part,rate,figure");
 }
 
-const SUSPECTS: [&str; 12] = [
+const SUSPECTS: [&str; 13] = [
     "network",
     "disk",
     "syncs",
+    "data-syncs",
     "locks",
     "layout",
     "pool",

@@ -15,6 +15,7 @@ use evenkeel_lab::explain::{Effort, PlanReport};
 use evenkeel_lab::load::{ArrivalPlan, PartsPlan, Protocol, SESSIONS_DEFAULT, SessionPolicy, Together};
 use evenkeel_lab::workload::Workload;
 use evenkeel_os::Stop;
+use evenkeel_os::clock::Clock;
 use evenkeel_sense::waits::ThreadWaits;
 use evenkeel_site::server::{Control, Target, capacity};
 use std::collections::BTreeSet;
@@ -27,6 +28,10 @@ pub(crate) const CPU_WAIT_MS: &str = "server_cpu_wait_ms_per_request";
 
 /// What a request spends in its commit.
 pub(crate) const COMMIT_MS: &str = "commit_ms_per_request";
+/// Mean time of one sync of a data file as the server waits for it, ms.
+pub(crate) const DATA_SYNC_MS: &str = "data_sync_ms";
+/// Syncs of data files that were under way in the mean, percent.
+pub(crate) const DATA_SYNC_PERCENT: &str = "data_sync_percent";
 /// What a request waits for locks of tables; rows are counted by the server.
 pub(crate) const TABLE_LOCK_MS: &str = "table_lock_ms_per_request";
 
@@ -175,7 +180,7 @@ impl Server {
             together: asked.together.clone(),
             ledger: None,
         };
-        let (before, waited) = (reads(&mut control), waited(ready));
+        let (before, clock, waited) = (data_files(&mut control), Clock::start(), waited(ready));
         let states = States::look(&ready.target, stop);
         let measured = measure(&spec, &order, ready, stop, &mut |_| {});
         let states = states.and_then(States::finish);
@@ -185,8 +190,8 @@ impl Server {
             return Ok(None);
         }
         let Some(mut measured) = measured? else { return Ok(None) };
-        if let Some(ms) = before.zip(reads(&mut control)).and_then(|(before, after)| after.since(before)) {
-            measured.run.sense.insert(READ_MS.to_owned(), ms);
+        if let Some((before, after)) = before.zip(data_files(&mut control)) {
+            measured.run.sense.extend(of_data_files(before, after, clock.now()));
         }
         // Requests of the warm-up made them wait too.
         let requests = measured.run.throughput_per_s * (asked.warm_up + asked.measure).as_secs_f64();
@@ -249,29 +254,54 @@ fn waited(ready: &Ready) -> Option<Nanos> {
     ThreadWaits::of_process(ready.server_pid?)
 }
 
-/// Reads of data files that the server has counted.
+/// Operations on data files that the server has counted.
 #[derive(Clone, Copy)]
-struct Reads {
+struct Operations {
     count: f64,
     /// What they took, in the unit of performance_schema.
     picoseconds: f64,
 }
 
-impl Reads {
-    /// Mean time of the reads since an earlier count, ms; `None` where there were none.
-    fn since(self, before: Self) -> Option<f64> {
-        let count = self.count - before.count;
-        (count > 0.0).then(|| (self.picoseconds - before.picoseconds) / count / 1e9)
+impl Operations {
+    fn since(self, before: Self) -> Self {
+        Self { count: self.count - before.count, picoseconds: self.picoseconds - before.picoseconds }
+    }
+
+    /// `None` where there were none.
+    fn mean_ms(self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.picoseconds / self.count / 1e9)
     }
 }
 
+#[derive(Clone, Copy)]
+struct DataFiles {
+    reads: Operations,
+    /// All that neither reads nor writes: of files that stay open these are syncs.
+    syncs: Operations,
+}
+
 /// What the server has counted of them; `None` where it does not count.
-fn reads(control: &mut Control) -> Option<Reads> {
-    const ASKED: &str = "SELECT COUNT_READ, SUM_TIMER_READ FROM performance_schema.file_summary_by_event_name \
+fn data_files(control: &mut Control) -> Option<DataFiles> {
+    const ASKED: &str = "SELECT COUNT_READ, SUM_TIMER_READ, COUNT_MISC, SUM_TIMER_MISC \
+                         FROM performance_schema.file_summary_by_event_name \
                          WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_data_file'";
     let rows = control.query(ASKED).ok()?;
     let number = |at: usize| rows.rows.first()?.get(at)?.as_deref()?.parse::<f64>().ok();
-    Some(Reads { count: number(0)?, picoseconds: number(1)? })
+    let operations = |at: usize| Some(Operations { count: number(at)?, picoseconds: number(at + 1)? });
+    let all = DataFiles { reads: operations(0)?, syncs: operations(2)? };
+    // A server has read its files, unless it is told to count or to time none.
+    (all.reads.picoseconds + all.syncs.picoseconds > 0.0).then_some(all)
+}
+
+/// What they did over a time, by the names of the figures.
+fn of_data_files(before: DataFiles, after: DataFiles, time: Nanos) -> impl Iterator<Item = (String, f64)> {
+    let (reads, syncs) = (after.reads.since(before.reads), after.syncs.since(before.syncs));
+    let figures = [
+        (READ_MS, reads.mean_ms()),
+        (DATA_SYNC_MS, syncs.mean_ms()),
+        (DATA_SYNC_PERCENT, Some(100.0 * syncs.picoseconds / 1e12 / time.as_secs_f64())),
+    ];
+    figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
 #[cfg(test)]
@@ -279,9 +309,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_takes_what_all_of_them_took_since_then() {
-        let before = Reads { count: 100.0, picoseconds: 5e9 };
-        assert_eq!(Reads { count: 110.0, picoseconds: 25e9 }.since(before), Some(2.0));
-        assert_eq!(before.since(before), None);
+    fn an_operation_takes_what_all_of_them_took_since_then() {
+        let of = |count: f64, picoseconds: f64| Operations { count, picoseconds };
+        let before = DataFiles { reads: of(100.0, 5e9), syncs: of(10.0, 1e9) };
+        let after = DataFiles { reads: of(110.0, 25e9), syncs: of(12.0, 41e9) };
+        let figures =
+            |before, after| of_data_files(before, after, Nanos::from_millis(200)).collect::<Vec<_>>();
+        let named = |name: &str, value: f64| (name.to_owned(), value);
+        assert_eq!(
+            figures(before, after),
+            [named(READ_MS, 2.0), named(DATA_SYNC_MS, 20.0), named(DATA_SYNC_PERCENT, 20.0)]
+        );
+        assert_eq!(figures(before, before), [named(DATA_SYNC_PERCENT, 0.0)]);
     }
 }

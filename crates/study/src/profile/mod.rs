@@ -37,7 +37,9 @@ mod watch;
 use crate::store::format::{FORMAT, PlanFile, ResetRecord, SeriesRecord, SettingsRecord, TargetRecord};
 pub(crate) use answer::cpu_ms_per_request;
 pub use answer::overload_throughputs;
-pub(crate) use apart::{Asked, COMMIT_MS, CPU_WAIT_MS, Server, TABLE_LOCK_MS, tables};
+pub(crate) use apart::{
+    Asked, COMMIT_MS, CPU_WAIT_MS, DATA_SYNC_MS, DATA_SYNC_PERCENT, Server, TABLE_LOCK_MS, tables,
+};
 pub use cells::{standing, stands};
 use evenkeel_core::Nanos;
 use evenkeel_lab::load::SessionPolicy;

@@ -18,6 +18,10 @@ pub const ROWS: &str = "rows_per_request";
 pub const THETA: &str = "theta_percent";
 /// What a request spends in its commit.
 pub const SYNC: &str = "commit_ms";
+/// Mean time of one sync of a data file.
+pub const DATA_SYNC: &str = "data_sync_ms";
+/// Syncs of data files that were under way in the mean.
+pub const DATA_SYNCING: &str = "data_sync_percent";
 /// What a request waits for locks of rows and tables.
 pub const LOCK: &str = "lock_ms";
 pub const CPU: &str = "cpu_us_per_request";
@@ -43,7 +47,7 @@ pub const KEPT_UP: &str = "kept_up";
 pub const CARRIED: &str = "carried_per_s";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 21] = [
+pub const FIGURES: [Figure; 23] = [
     Figure::drawn(TAU, ["response", "ms"], "Response time", "response time, ms")
         .on(Unit::Milliseconds, Scale::Logarithmic)
         .words("Lines that diverge as they rise are servers that differ."),
@@ -56,6 +60,8 @@ pub const FIGURES: [Figure; 21] = [
     Figure::plain(CPU_WAIT, ["CPU wait", "ms/request"]),
     Figure::plain(CPU, ["CPU", "us/request"]),
     Figure::plain(SYNC, ["commit", "ms/request"]),
+    Figure::plain(DATA_SYNC, ["data sync", "ms"]),
+    Figure::plain(DATA_SYNCING, ["data syncs", "%"]),
     Figure::plain(LOCK, ["locks", "ms/request"]),
     Figure::plain(HELD, ["quota", "%"]),
     Figure::plain("p95_ms", ["p95", "ms"]),

@@ -2,13 +2,14 @@
 
 use super::bed::{Bed, Key, Standing};
 use super::figures::{
-    AT_ONCE, CARRIED, CPU, CPU_WAIT, HELD, KEPT_UP, LOCK, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, RATE, READ,
-    READS, REFUSED, ROWS, STOLEN, SYNC, TAU, THETA, THROUGHPUT, UNDER_WAY,
+    AT_ONCE, CARRIED, CPU, CPU_WAIT, DATA_SYNC, DATA_SYNCING, HELD, KEPT_UP, LOCK, LOST, NEIGHBOURS, NETWORK,
+    ONE_BY_ONE, RATE, READ, READS, REFUSED, ROWS, STOLEN, SYNC, TAU, THETA, THROUGHPUT, UNDER_WAY,
 };
 use super::record::Setting;
 use crate::harness::{Run, Series};
 use crate::profile::{
-    Asked, COMMIT_MS, CPU_WAIT_MS, READ_MS, REFUSALS, StudyError, TABLE_LOCK_MS, server_measures,
+    Asked, COMMIT_MS, CPU_WAIT_MS, DATA_SYNC_MS, DATA_SYNC_PERCENT, READ_MS, REFUSALS, StudyError,
+    TABLE_LOCK_MS, server_measures,
 };
 use crate::published::{PublishedError, Result, While};
 use crate::store::format::{RunFile, Verdict};
@@ -167,7 +168,7 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
     let row_locks = measures.get("row_lock_wait_ms_per_request").copied();
     let table_locks = file.sense.get(TABLE_LOCK_MS).copied();
     let held = file.neighbours.as_ref().and_then(|neighbours| neighbours.held_by_quota_percent);
-    let figures: [(&str, Option<f64>); 18] = [
+    let figures: [(&str, Option<f64>); 20] = [
         (TAU, answered.then_some(file.response.mean_ms)),
         ("p95_ms", answered.then_some(file.response.p95_ms)),
         (THROUGHPUT, Some(file.throughput_per_s)),
@@ -178,6 +179,8 @@ fn figures(run: &mut Run, file: &RunFile, of_target: &str) {
         (ROWS, measures.get("handler_reads_per_request").copied()),
         (CPU, file.sense.get("server_cpu_us_per_request").copied()),
         (SYNC, file.sense.get(COMMIT_MS).copied()),
+        (DATA_SYNC, file.sense.get(DATA_SYNC_MS).copied()),
+        (DATA_SYNCING, file.sense.get(DATA_SYNC_PERCENT).copied()),
         (LOCK, row_locks.zip(table_locks).map(|(rows, tables)| rows + tables)),
         (CPU_WAIT, file.sense.get(CPU_WAIT_MS).copied()),
         (HELD, held),

@@ -2,8 +2,8 @@
 
 use super::facts::{Noted, PAGES, PLAN, ROOM, STATISTICS};
 use super::figures::{
-    AT_ONCE, CPU, CPU_WAIT, HELD, KEPT_UP, LOCK, LOST, NEIGHBOURS, NETWORK, ONE_BY_ONE, READ, READS, ROWS,
-    STOLEN, SYNC, TAU, THETA, UNDER_WAY,
+    AT_ONCE, CPU, CPU_WAIT, DATA_SYNC, DATA_SYNCING, HELD, KEPT_UP, LOCK, LOST, NEIGHBOURS, NETWORK,
+    ONE_BY_ONE, READ, READS, ROWS, STOLEN, SYNC, TAU, THETA, UNDER_WAY,
 };
 use super::parts::TARGET;
 use super::record::{Setting, TargetRecord};
@@ -69,6 +69,8 @@ impl OnTarget<'_> {
                 read_ms: figure(READ),
                 rows: figure(ROWS),
                 sync_ms: figure(SYNC),
+                data_sync_ms: figure(DATA_SYNC),
+                data_sync_percent: figure(DATA_SYNCING),
                 lock_ms: figure(LOCK),
                 cpu_ms: figure(CPU).map(|us| us / 1e3),
                 cpu_wait_ms: figure(CPU_WAIT),

@@ -25,7 +25,8 @@ pub(super) fn rule() -> String {
          or, if servers do not differ, below {:.0} % of the response time. Other findings (plans, pages, pools, small \
          probes of a far network) can leave a suspect undecided, and its sentence says so. A suspect that may be a \
          consequence of another cause (locks that are held longer, CPU work of reads) is left undecided. Stolen CPU time \
-         needs {STOLEN_MIN} points more, neighbours {NEIGHBOURS_MIN}, and no other cause. Runs and servers are \
+         needs {STOLEN_MIN} points more, neighbours {NEIGHBOURS_MIN}, and no other cause. Of syncs of data files the part is \
+         what a request may meet of one; they need longer syncs, and no other cause. Runs and servers are \
          trusted as in a profile: a standard error of at most 10 % of the response time (90 % confidence) \
          and a spread of at most 40 %. Where runs differ by more, a cause is named if the 95 % interval of the \
          difference reaches at most 30 % below it.",

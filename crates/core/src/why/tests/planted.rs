@@ -16,6 +16,8 @@ pub(super) struct Planted {
     pub plan: u64,
     pub neighbours: f64,
     pub sync_ms: f64,
+    /// What a sync of a data file takes more; one is under way for 40 % of the time.
+    pub data_sync_ms: f64,
     pub lock_ms: f64,
     pub work_ms: f64,
     pub waits_ms: f64,
@@ -77,6 +79,8 @@ pub(super) fn runs(planted: Planted, seed: u64) -> Vec<Observation> {
                     read_ms: Some(read_ms),
                     rows: Some(500.0 + has.rows + random.normal()),
                     sync_ms: Some(0.8 + has.sync_ms + 0.05 * random.normal()),
+                    data_sync_ms: Some(4.0 + has.data_sync_ms + 0.2 * random.normal()),
+                    data_sync_percent: Some(if has.data_sync_ms > 0.0 { 40.0 } else { 8.0 }),
                     lock_ms: Some(has.lock_ms),
                     cpu_ms: Some(1.0 + has.work_ms + 0.02 * random.normal()),
                     held_percent: Some(has.held),
