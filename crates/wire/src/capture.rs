@@ -22,6 +22,11 @@ pub enum Record<'a> {
         at: u64,
     },
     LeftOut(LeftOut),
+    /// The recorder stopped, nanoseconds since 1970; so many commands it had not kept, those included that records name.
+    Ended {
+        left_out: u64,
+        at: u64,
+    },
 }
 
 /// A session whose commands follow.
@@ -120,6 +125,11 @@ impl Record<'_> {
                 put_number(out, *session);
                 put_number(out, *at);
             }
+            Self::Ended { left_out, at } => {
+                out.push(b'E');
+                put_number(out, *left_out);
+                put_number(out, *at);
+            }
             Self::LeftOut(left) => {
                 out.push(match left.why {
                     Why::TooLong => b't',
@@ -169,6 +179,7 @@ fn read_body<'a>(body: &mut Reader<'a>) -> Option<Record<'a>> {
             Some(Record::Asked(Asked { session, start: at, end, command: body.string()?, answer }))
         }
         b'C' => Some(Record::Closed { session, at }),
+        b'E' => Some(Record::Ended { left_out: session, at }),
         b't' => left(body, Why::TooLong),
         b'b' => left(body, Why::Behind),
         b'n' => left(body, Why::NotRepeatable),
@@ -210,6 +221,7 @@ mod tests {
                 Record::Asked(Asked { session, start, end: known, command: &command, answer }),
                 Record::LeftOut(LeftOut { session, at, commands, why: Why::Behind }),
                 Record::Closed { session, at },
+                Record::Ended { left_out: commands, at },
             ];
             let mut out = Vec::new();
             records.iter().for_each(|record| record.write(&mut out));

@@ -45,7 +45,7 @@ const LOOKS: [(&str, usize, Marker); 5] = [
     ("slower", 3, Marker::Square),
     ("faster", 2, Marker::Diamond),
     ("same", 0, Marker::Circle),
-    ("not known yet", 5, Marker::Circle),
+    ("too few to tell", 5, Marker::Circle),
 ];
 
 fn look(line: &Line) -> (&'static str, Look) {
@@ -114,7 +114,7 @@ fn lines(report: &Report) -> String {
         head("statement", ""),
         "<th scope=\"col\" class=\"state\">answers</th>".to_owned(),
         "<th scope=\"col\" class=\"state\">speed</th>".to_owned(),
-        head("ratio", "typical times"),
+        head("ratio", "geometric mean"),
         head("first", "mean"),
         head("second", "mean"),
         head("second", "longest"),
@@ -123,8 +123,8 @@ fn lines(report: &Report) -> String {
     ];
     let body: String = report.lines.iter().map(one_line).collect();
     let words = format!(
-        "Worst first. The ratio is that of typical (geometric mean) times with its 95 % interval; worse and better are beyond {}, \
-         and hold for all statements together with 95 % certainty.",
+        "Worst first. The ratio is that of the geometric means of response times, with its 95 % interval; worse and better are beyond {}, \
+         corrected for the number of statements (Holm, 5 %).",
         format::percent(100.0 * report.tolerance)
     );
     let table = table("Statements", &heads.concat(), &format!("<tbody>\n{body}</tbody>"));
@@ -154,7 +154,7 @@ fn plans(report: &Report) -> String {
     if items.is_empty() {
         return items;
     }
-    let words = "Statements that answer differently or are slower, or may be, with an example of each difference and their plans.";
+    let words = "Statements with different results, or that are or may be slower, with an example of each difference and their plans.";
     section("plans", "The worst", words, &items)
 }
 

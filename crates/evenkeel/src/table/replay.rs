@@ -41,7 +41,7 @@ fn ms(value: Option<f64>) -> String {
 
 fn columns(shown: &[Line]) -> Vec<GridColumn> {
     let statement = GridColumn::of(shown, ["statement", ""], false, 0, |line| line.name(NAME));
-    let times = GridColumn::of(shown, ["times", ""], true, 4, |line| format::count(line.executions));
+    let times = GridColumn::of(shown, ["executions", ""], true, 4, |line| format::count(line.executions));
     if shown.iter().all(|line| line.timing.is_none()) {
         return vec![
             statement,

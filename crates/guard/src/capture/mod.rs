@@ -26,8 +26,6 @@ const UNFINISHED_MAX: usize = 256 << 20;
 const WRITE_EVERY: Duration = Duration::from_millis(20);
 /// The server may have its data on the same disk.
 const FREE_MIN: u64 = 1 << 30;
-/// A file that has this size is followed by another one.
-const FILE_BYTES: u64 = 1 << 30;
 
 /// Where it is written, and what of it.
 #[derive(Clone, Debug)]
@@ -85,16 +83,21 @@ impl Capture {
             failed: OnceLock::new(),
             origin: origin.0,
         });
-        let mut file = capture.next_file(0)?;
+        let mut file = capture.file()?;
         let writer = Arc::clone(&capture);
         let thread = Background::start("capture", move |until| {
-            let (mut number, mut goes_on, mut full) = (0, true, Waiting::default());
+            let (mut goes_on, mut full) = (true, Waiting::default());
             while goes_on {
                 goes_on = until.wait(WRITE_EVERY);
-                if let Err(error) = writer.empty(&mut full, &mut file, &mut number) {
+                if let Err(error) = writer.empty(&mut full, &mut file) {
                     writer.end(error.to_string());
                 }
             }
+            let mut bytes = Vec::new();
+            let left_out = writer.left_out.load(Ordering::Relaxed);
+            Record::Ended { left_out, at: writer.now() }.write(&mut bytes);
+            // Without it a reader knows that the file is not whole.
+            let _ = file.write_all(&bytes);
         })?;
         Ok((capture, thread))
     }
@@ -131,7 +134,7 @@ impl Capture {
     }
 
     /// Writes what has been put since the last time: all of it, or nothing.
-    fn empty(&self, full: &mut Waiting, file: &mut File, number: &mut u32) -> io::Result<()> {
+    fn empty(&self, full: &mut Waiting, file: &mut File) -> io::Result<()> {
         full.bytes.clear();
         full.commands = 0;
         // Its memory is filled again: sessions do not wait for more of it.
@@ -139,21 +142,17 @@ impl Capture {
         if full.bytes.is_empty() {
             return Ok(());
         }
-        let written = if self.is_over() { Ok(()) } else { self.write(&full.bytes, file, number) };
+        let written = if self.is_over() { Ok(()) } else { self.write(&full.bytes, file) };
         let is_kept = written.is_ok() && !self.is_over();
         let count = if is_kept { &self.commands } else { &self.left_out };
         count.fetch_add(full.commands, Ordering::Relaxed);
         written
     }
 
-    fn write(&self, bytes: &[u8], file: &mut File, number: &mut u32) -> io::Result<()> {
+    fn write(&self, bytes: &[u8], file: &mut File) -> io::Result<()> {
         let written = self.bytes.load(Ordering::Relaxed);
         if written + bytes.len() as u64 > self.settings.most {
-            return Err(io::Error::other(format!("it has the {written} bytes that it may have")));
-        }
-        if written / FILE_BYTES > u64::from(*number) {
-            *number += 1;
-            *file = self.next_file(*number)?;
+            return Err(io::Error::other(format!("it has reached --capture-max ({written} bytes)")));
         }
         if free_bytes(&self.settings.folder)? < FREE_MIN {
             return Err(io::Error::other("less than 1 GiB of its disk is free"));
@@ -169,10 +168,10 @@ impl Capture {
     }
 
     /// A file of the user's alone, named by its time, with its first line.
-    fn next_file(&self, number: u32) -> io::Result<File> {
+    fn file(&self) -> io::Result<File> {
         let Settings { folder, redact, server, .. } = &self.settings;
         let now = self.now();
-        let path = folder.join(format!("{:020}-{number:04}.capture", now / 1_000));
+        let path = folder.join(format!("{:020}.capture", now / 1_000));
         let mut file = made(&path)?;
         let line =
             format!("{{\"source\":\"guard\",\"server\":{server},\"began\":{now},\"redacted\":{redact}}}\n");

@@ -132,13 +132,15 @@ impl Tape {
             return;
         }
         let mut command = payload(packets);
-        let left_out = left_out.or((!is_whole || command.is_empty()).then_some(Why::NotRepeatable));
+        let is_text = matches!(kind, CommandKind::Query | CommandKind::Prepare);
+        let is_left = !is_whole || command.is_empty() || is_text && mask::has_password(&command[1..]);
+        let left_out = left_out.or(is_left.then_some(Why::NotRepeatable));
         if let Some(why) = left_out {
             self.leave_out(start, why);
             return;
         }
-        if matches!(kind, CommandKind::Query | CommandKind::Prepare) {
-            mask::mask(&mut command[1..], self.capture.settings.redact);
+        if is_text && self.capture.settings.redact {
+            mask::mask(&mut command[1..]);
         }
         let asked = Asked { session, start, end, command: &command, answer };
         self.say_behind(start);

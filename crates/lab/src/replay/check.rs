@@ -94,12 +94,26 @@ fn left_out(recording: &Recording, summary: Option<&Summary>) -> BTreeMap<String
         Why::Behind => ("behind", left.commands),
         Why::NotRepeatable => ("not-repeatable", left.commands),
     });
-    for (name, count) in whys.chain([("damaged", recording.damaged), ("cut-files", recording.cut)]) {
+    let named: u64 = recording.left_out.iter().map(|left| left.commands).sum();
+    let files = [
+        ("damaged", recording.damaged),
+        ("cut-files", recording.cut),
+        ("unended-files", recording.unended),
+        ("after-end", recording.not_kept.saturating_sub(named)),
+    ];
+    for (name, count) in whys.chain(files) {
         if count > 0 {
             all.entry(name.to_owned()).or_default().count += count;
         }
     }
     all
+}
+
+/// Statements that were asked and that a replay cannot send, since they are not in the recording.
+pub fn not_kept(recording: &Recording, summary: Option<&Summary>) -> u64 {
+    let all = left_out(recording, summary);
+    let lost = ["too-long", "behind", "not-repeatable", "cut", "after-end"];
+    lost.iter().filter_map(|name| all.get(*name)).map(|left| left.count).sum()
 }
 
 /// What a statement is about, and whether it is sent where nothing may be written.

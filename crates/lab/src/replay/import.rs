@@ -109,6 +109,7 @@ impl<'a> Import<'a> {
             What::Use => self.use_database(entry, text)?,
             What::ResetConnection => self.ask(entry, RESET_CONNECTION, b"")?,
             What::Statement if entry.text.is_too_long => self.skip(Skipped::TooLong, entry.line),
+            What::Statement if loads_local(text) => self.skip(Skipped::NotRepeatable, entry.line),
             What::Statement if sql_prepares(text) => self.skip(Skipped::Prepared, entry.line),
             What::Statement => {
                 let known = self.sessions.get(&entry.session);
@@ -191,6 +192,13 @@ impl<'a> Import<'a> {
 
 fn name(name: &[u8]) -> Vec<u8> {
     name.get(..NAME_MAX).unwrap_or(name).to_vec()
+}
+
+/// LOAD DATA LOCAL: the client's file is not in the log.
+fn loads_local(text: &[u8]) -> bool {
+    let words = text.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<Vec<u8>> = words.map(<[u8]>::to_ascii_uppercase).take(5).collect();
+    words.first().is_some_and(|word| word == b"LOAD") && words.iter().any(|word| word == b"LOCAL")
 }
 
 /// `PREPARE s FROM`, `EXECUTE s`, `EXECUTE IMMEDIATE`, `DEALLOCATE PREPARE s`, `DROP PREPARE s`: servers write what is executed beside

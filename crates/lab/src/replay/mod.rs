@@ -22,6 +22,9 @@ use evenkeel_core::Nanos;
 
 /// MariaDB's number for the statement that was prepared last.
 const LAST_PREPARED: u32 = u32::MAX;
+/// What clients report where a connection is lost (CR_SERVER_LOST), or cannot be had (CR_CONN_HOST_ERROR).
+const LOST: u16 = 2013;
+const UNREACHABLE: u16 = 2003;
 /// Most servers that are asked the same.
 pub const SIDES: usize = 2;
 
@@ -63,4 +66,10 @@ pub struct Answered {
     /// Of its rows, in any order, with numbers in one form.
     pub hash: u64,
     pub error: Option<u16>,
+}
+
+impl Answered {
+    fn is_lost(&self) -> bool {
+        matches!(self.error, Some(LOST | UNREACHABLE))
+    }
 }

@@ -53,7 +53,22 @@ fn one_reads(sql: &str, stored: &BTreeSet<String>) -> bool {
     }
     // A block of statements, of which the text behind it is the first.
     let is_block = verb == "BEGIN" && !matches!(rest(sql).as_str(), "" | "WORK");
-    !is_block && harm(sql, stored).is_none() && acts(sql).0.is_none()
+    !is_block && !allows_writes(sql) && harm(sql, stored).is_none() && acts(sql).0.is_none()
+}
+
+/// Whether it makes a session's transactions writable, which a reading replay has made read-only.
+fn allows_writes(sql: &str) -> bool {
+    // Names in backticks too.
+    let words = crate::workload::sql::words(sql);
+    matches!(words.first().map(String::as_str), Some("SET" | "START"))
+        && (words.windows(2).any(|two| two == ["READ", "WRITE"])
+            || words.iter().any(|word| word.contains("READ_ONLY")))
+}
+
+/// Whether it leaves something in its session that later statements see: variables, the database.
+pub fn sets_session(sql: &[u8]) -> bool {
+    let has = |part: &[u8]| sql.windows(part.len()).any(|found| found.eq_ignore_ascii_case(part));
+    matches!(head_verb(sql).as_str(), "SET" | "USE") || has(b":=") || has(b"INTO @")
 }
 
 /// The text as one statement, by its verb; `reads` is what `reads_only` says of it.
@@ -136,6 +151,13 @@ mod tests {
             ("BEGIN NOT ATOMIC TRUNCATE t; END", false),
             ("/*! INSERT INTO t */ SELECT 1", false),
             ("SET GLOBAL a = 1", false),
+            ("SET SESSION TRANSACTION READ WRITE", false),
+            ("set transaction isolation level read committed, read write", false),
+            ("SET @@session.tx_read_only = 0", false),
+            ("SET @@SESSION.`transaction_read_only`=OFF", false),
+            ("/*! SET tx_read_only = 0 */", false),
+            ("START TRANSACTION READ WRITE", false),
+            ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", true),
             ("SET PASSWORD = 'x'", false),
             ("CALL p()", false),
             ("INSERT INTO t VALUES (1)", false),

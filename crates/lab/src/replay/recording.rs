@@ -23,7 +23,7 @@ const UNRANKED: u32 = u32::MAX;
 pub enum RecordingError {
     #[error("cannot read capture {}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{} is no capture", .0.display())]
+    #[error("{} is not a capture", .0.display())]
     NoCapture(PathBuf),
     #[error("there is no capture in {}", .0.display())]
     Empty(PathBuf),
@@ -94,11 +94,17 @@ pub struct Recording {
     sessions: Vec<SessionIndex>,
     /// Its times are to the second.
     is_coarse: bool,
+    /// When the logs began of which each is sent at the same time as the first, nanoseconds since 1970.
+    others_began: Vec<u64>,
     pub left_out: Vec<LeftOut>,
     /// Records that could not be read.
     pub damaged: u64,
     /// Files that end inside a record.
     pub cut: u64,
+    /// Files of a guard without its last record: it was killed, its disk was full, or it is still writing.
+    pub unended: u64,
+    /// Commands that guards had not kept.
+    pub not_kept: u64,
 }
 
 impl Recording {
@@ -124,6 +130,8 @@ impl Recording {
     pub fn beside(mut self, mut other: Self) -> Self {
         let (later, logs) = (self.began().wrapping_sub(other.began()), self.logs());
         let (files, moved) = (self.files.len() as u64, |at: u64| at.wrapping_add(later));
+        self.others_began.push(other.began());
+        self.others_began.append(&mut other.others_began);
         for session in &mut other.sessions {
             session.log += logs;
             (session.opened, session.closed) = (moved(session.opened), session.closed.map(moved));
@@ -137,6 +145,7 @@ impl Recording {
         self.sessions.append(&mut other.sessions);
         self.left_out.append(&mut other.left_out);
         (self.damaged, self.cut) = (self.damaged + other.damaged, self.cut + other.cut);
+        (self.unended, self.not_kept) = (self.unended + other.unended, self.not_kept + other.not_kept);
         self.is_coarse |= other.is_coarse;
         rank(&mut self.sessions, self.is_coarse);
         self
@@ -155,6 +164,17 @@ impl Recording {
     pub fn began(&self) -> u64 {
         let first = self.sessions.iter().filter_map(|session| session.commands.first());
         first.map(|place| place.start).min().unwrap_or_default()
+    }
+
+    /// When the log of a session began, wherever it was moved to.
+    pub fn log_began(&self, session: &SessionIndex) -> u64 {
+        let other = (session.log as usize).checked_sub(1).and_then(|log| self.others_began.get(log));
+        other.copied().unwrap_or_else(|| self.began())
+    }
+
+    /// Whether its times are those that a client waits, as ours. A slow log has the server's part alone.
+    pub fn has_round_trips(&self) -> bool {
+        self.headers.iter().all(|header| header["source"] != "slow-log")
     }
 
     /// All commands, of all sessions.
@@ -222,6 +242,7 @@ struct Indexing {
     /// Places of open sessions, by their number.
     open: HashMap<u64, usize>,
     commands: usize,
+    is_ended: bool,
 }
 
 impl Indexing {
@@ -252,6 +273,8 @@ impl Indexing {
         }
         self.recording.damaged += records.damaged;
         self.recording.cut += u64::from(records.is_cut);
+        self.recording.unended += u64::from(!self.is_ended && records.header["source"] == "guard");
+        self.is_ended = false;
         self.recording.files.push(file);
         Ok(())
     }
@@ -267,6 +290,10 @@ impl Indexing {
                 }
             }
             Record::LeftOut(left) => self.recording.left_out.push(*left),
+            Record::Ended { left_out, .. } => {
+                self.is_ended = true;
+                self.recording.not_kept += left_out;
+            }
         }
         Ok(())
     }

@@ -246,7 +246,7 @@ impl Control {
         self.ask(sql, |session, heard| kept(each, heard, |each| session.execute(sql, parameters, each)))
     }
 
-    /// Sends a command as a client sent it, its number first. The rows of its first result go to `each`, which keeps none.
+    /// Sends a command as a client sent it, its number first. The rows of all its results go to `each`, which keeps none.
     pub fn command(&mut self, bytes: &[u8], each: Option<RowTaker<'_>>) -> Result<Outcome, TargetError> {
         let sql = String::from_utf8_lossy(bytes.get(1..bytes.len().min(1_024)).unwrap_or_default());
         self.ask(&sql, |session, heard| {

@@ -23,12 +23,17 @@ impl Kind {
     pub fn words(self) -> &'static str {
         match self {
             Self::Error => "new errors",
-            Self::ErrorGone => "errors gone",
-            Self::Rows => "other numbers of rows",
-            Self::Affected => "other numbers of changed rows",
-            Self::Values => "other values",
-            Self::Warnings => "other warnings",
+            Self::ErrorGone => "errors no longer raised",
+            Self::Rows => "different row counts",
+            Self::Affected => "different counts of changed rows",
+            Self::Values => "different values",
+            Self::Warnings => "different warnings",
         }
+    }
+
+    /// Whether it may be what makes the first server itself answer differently: another number of rows has other values.
+    pub(super) fn follows(self, unsteady: Self) -> bool {
+        self == unsteady || (self, unsteady) == (Self::Values, Self::Rows)
     }
 
     /// Warnings alone are no other result.
@@ -58,7 +63,7 @@ impl Difference {
             Kind::ErrorGone => format!("no error instead of {first}"),
             Kind::Rows => format!("{second} rows instead of {first}"),
             Kind::Affected => format!("{second} rows changed instead of {first}"),
-            Kind::Values => "other values".to_owned(),
+            Kind::Values => "different values".to_owned(),
             Kind::Warnings => format!("{second} warnings instead of {first}"),
         };
         format!("{what} (statement {})", self.statement)
@@ -115,6 +120,10 @@ impl Known {
         if self.error != first.error {
             let kind = if self.error.is_some() { Kind::Error } else { Kind::ErrorGone };
             return vec![(kind, [first.error, self.error].map(|code| code.unwrap_or(0).into()))];
+        }
+        // How much it brought before the same error depends on how far the server told.
+        if self.error.is_some() {
+            return Vec::new();
         }
         let differs = |kind, first: Option<u64>, second: Option<u64>| {
             first.zip(second).filter(|(first, second)| first != second).map(|(one, two)| (kind, [one, two]))

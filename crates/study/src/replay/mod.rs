@@ -66,7 +66,9 @@ struct Digest {
     /// The first server itself did not answer the same twice.
     set_aside: u64,
     failed: u64,
-    /// Of which the first side's answer is known.
+    /// With the same error on both sides.
+    failed_twice: u64,
+    /// Of which the first side's answer is known, and the same when it is asked again.
     compared: u64,
     rows: u64,
     differences: Vec<Difference>,
@@ -154,22 +156,27 @@ impl Digest {
     fn add(&mut self, number: u64, [first, second]: [&Known; 2], again: Option<&Known>) {
         self.executions += 1;
         self.failed += u64::from(second.error.is_some());
-        self.compared += u64::from(first.is_answer());
+        self.failed_twice += u64::from(first.error.is_some() && first.error == second.error);
         self.rows += second.rows.unwrap_or(0);
-        self.responses[0].add(first);
-        self.responses[1].add(second);
         if let Some(times) = timed(first, second) {
             self.times.add(times);
         }
-        let is_unsteady = again.is_some_and(|again| is_result(&again.differences(first)));
-        // An error that the first server gave neither time is no matter of chance in what it answers.
-        let is_new = again
-            .is_some_and(|again| first.error.is_none() && again.error.is_none() && second.error.is_some());
-        if is_unsteady && !is_new {
-            self.set_aside += 1;
-            return;
+        // Means of both sides are of the same executions.
+        if first.time.is_none() || timed(first, second).is_some() {
+            self.responses[0].add(first);
+            self.responses[1].add(second);
         }
-        for (kind, example) in second.differences(first) {
+        // What the first server itself answers in another way when asked again is no difference of the second one.
+        let unsteady = again.map(|again| again.differences(first)).unwrap_or_default();
+        let is_unsteady = |kind: Kind| unsteady.iter().any(|(other, _)| kind.follows(*other));
+        let (unsteady, differences): (Vec<_>, Vec<_>) =
+            second.differences(first).into_iter().partition(|(kind, _)| is_unsteady(*kind));
+        if unsteady.iter().any(|(kind, _)| kind.is_result()) {
+            self.set_aside += 1;
+        } else {
+            self.compared += u64::from(first.is_answer());
+        }
+        for (kind, example) in differences {
             match self.differences.iter_mut().find(|known| known.kind == kind) {
                 Some(known) => known.executions += 1,
                 None => self.differences.push(Difference { kind, executions: 1, statement: number, example }),
@@ -182,8 +189,4 @@ impl Digest {
 fn timed(first: &Known, second: &Known) -> Option<[Nanos; 2]> {
     let is_answered = first.error.is_none() && second.error.is_none();
     first.time.zip(second.time).filter(|_| is_answered).map(|(first, second)| [first, second])
-}
-
-fn is_result(differences: &[(Kind, [u64; 2])]) -> bool {
-    differences.iter().any(|(kind, _)| kind.is_result())
 }

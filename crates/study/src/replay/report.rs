@@ -1,7 +1,7 @@
 //! A comparison in words and by kind of statement, the worst first.
 
 use super::{Comparison, Difference, Digest, Mode, Responses, Speed, Timing, times};
-use crate::format::{count, percent};
+use crate::format::{count, percent, significant};
 use crate::store::caveats;
 use evenkeel_core::caveat::{Caveat, Severity};
 use serde::Serialize;
@@ -30,6 +30,8 @@ pub struct Report {
     pub unrecorded: u64,
     /// Of them all.
     pub timing: Option<Timing>,
+    /// Time of the second side over that of the first, in sum.
+    pub sum_ratio: Option<f64>,
     /// The worst first.
     pub lines: Vec<Line>,
     #[serde(with = "caveats")]
@@ -50,7 +52,9 @@ pub struct Line {
     pub set_aside: u64,
     /// Ended in an error at the second side, whatever the first one did.
     pub failed: u64,
-    /// Of which the answer of the first side is known.
+    /// With the same error on both sides.
+    pub failed_twice: u64,
+    /// Of which the answer of the first side is known, and the same when it is asked again.
     pub compared: u64,
     /// Mean of the second side.
     pub rows: f64,
@@ -73,6 +77,7 @@ impl Line {
             executions: digest.executions,
             set_aside: digest.set_aside,
             failed: digest.failed,
+            failed_twice: digest.failed_twice,
             compared: digest.compared,
             rows: digest.rows as f64 / digest.executions as f64,
             mean_ms: digest.responses.each_ref().map(Responses::mean_ms),
@@ -105,8 +110,11 @@ impl Line {
             }
             failed => {
                 let same = if self.compared > 0 { "same" } else { "not compared" };
-                let errors = if failed > 0 { format!(", errors: {}", count(failed)) } else { String::new() };
-                same.to_owned() + &errors
+                let more = [(failed, "errors"), (self.set_aside, "set aside")];
+                let more = more.into_iter().filter(|(number, _)| *number > 0);
+                more.fold(same.to_owned(), |text, (number, what)| {
+                    format!("{text}, {what}: {}", count(number))
+                })
             }
         }
     }
@@ -156,6 +164,7 @@ impl Report {
             is_finding: lines.iter().any(Line::is_finding),
             executions: lines.iter().map(|line| line.executions).sum(),
             timing: times::judged([&found.times].into_iter(), found.tolerance).remove(0),
+            sum_ratio: sum_ratio(&all),
             lines,
             caveats: caveats_of(found),
         };
@@ -170,7 +179,9 @@ impl Report {
         if self.unrecorded == self.executions && self.timing.is_none() {
             return format!("{executions} executions of {}", kinds(self.lines.len()));
         }
-        let times = self.timing.as_ref().map(|timing| format!("; {} times as long over all", timing.words()));
+        let times = self.timing.as_ref().zip(self.sum_ratio).map(|(timing, sum)| {
+            format!("; {} times as long in sum, typically {}", significant(sum, 3), timing.words())
+        });
         format!(
             "{executions} executions of {}; first {first}, second {second}{}",
             kinds(self.lines.len()),
@@ -193,6 +204,10 @@ impl Report {
         let (second, all) = (&self.names[1], kinds(self.lines.len()));
         let number = |is: fn(&Line) -> bool| self.lines.iter().filter(|line| is(line)).count() as u64;
         let (differ, fail) = (number(Line::differs), number(|line| line.failed > 0));
+        let both = match number(|line| line.failed_twice > 0) {
+            0 => String::new(),
+            failed => format!(" (errors on both sides: {})", count(failed)),
+        };
         let is_known = self.unrecorded < self.executions;
         let nothing = "; the recording has no answers to compare";
         match self.mode {
@@ -203,8 +218,10 @@ impl Report {
             Mode::Recorded if !is_known => {
                 format!("{second} answers {} of {all} with an error{nothing}", count(fail))
             }
-            Mode::Recorded => format!("{second} answers {all} as recorded"),
-            Mode::Servers => format!("{second} answers {all} as {} does", self.names[0]),
+            Mode::Recorded => {
+                format!("{second} answers {all} with as many rows and the same errors as recorded{both}")
+            }
+            Mode::Servers => format!("{second} answers {all} as {} does{both}", self.names[0]),
         }
     }
 
@@ -215,14 +232,16 @@ impl Report {
         let tolerance = percent(100.0 * self.tolerance);
         let [worse, unknown] = [Speed::Worse, Speed::NotKnown].map(|speed| self.of_speed(speed).len());
         let is_slower = match worse {
-            0 if unknown == self.lines.len() => return "; which is faster is not known yet".to_owned(),
-            0 => format!(", and none is slower for certain by more than {tolerance}"),
+            0 if unknown == self.lines.len() => {
+                return "; too few executions to tell which is faster".to_owned();
+            }
+            0 => format!(", and none is certainly slower by more than {tolerance}"),
             1 => format!(", and 1 is slower by more than {tolerance}"),
             worse => format!(", and {} are slower by more than {tolerance}", count(worse as u64)),
         };
         match unknown {
-            0 => is_slower.replace(" for certain", ""),
-            unknown => format!("{is_slower} (not known yet: {})", count(unknown as u64)),
+            0 => is_slower.replace("certainly ", ""),
+            unknown => format!("{is_slower} (too few executions to tell: {})", count(unknown as u64)),
         }
     }
 
@@ -240,6 +259,11 @@ impl Report {
         let examples: Vec<String> = differs.into_iter().chain(slower).collect();
         if examples.is_empty() { String::new() } else { format!(": {}", examples.join("; ")) }
     }
+}
+
+fn sum_ratio(all: &[&Digest]) -> Option<f64> {
+    let sum = |side: usize| all.iter().map(|digest| digest.responses[side].sum_ms).sum::<f64>();
+    Some(sum(1) / sum(0)).filter(|ratio| ratio.is_finite())
 }
 
 fn kinds(number: usize) -> String {
@@ -263,12 +287,12 @@ fn plan(lines: &mut [Line], found: &Comparison, plans: Plans<'_>) {
 
 const RECORDED: &str = "were timed by the recording, on another machine, load or state of caches. Ratios compare all of that, and not the \
                         versions alone: replay against two servers to compare these.";
-const SET_ASIDE: &str = "gave another result when the same server was asked twice (NOW(), LIMIT without ORDER BY, \
-                         writes in between): their results are not compared.";
+const SET_ASIDE: &str = "gave different results when the first server ran them twice (NOW(), LIMIT without ORDER BY, \
+                         concurrent writes): these results are not compared.";
 const UNRECORDED: &str = "have no recorded answer, so that whether an error is new is not known. A capture \
                           (`evenkeel guard --capture`) has answers.";
 const UNANSWERED: &str = "got no answer of both sides and are not compared.";
-const OTHERS: &str = "belong to further kinds of statements, which are compared as if they were one.";
+const OTHERS: &str = "belong to statements beyond the first 2,000, which are compared as one group.";
 
 fn caveats_of(found: &Comparison) -> Vec<Caveat> {
     let recorded = if found.mode == Mode::Recorded { found.times.executions() } else { 0 };

@@ -150,7 +150,7 @@ fn new_errors_and_changed_rows_and_values_are_named_with_their_statement() {
     };
     assert_eq!(words(1), ["error 1054 (statement 31)"]);
     assert_eq!(words(2), ["9 rows instead of 10 (statement 42)"]);
-    assert_eq!(words(3), ["other values (statement 53)"]);
+    assert_eq!(words(3), ["different values (statement 53)"]);
     assert_eq!(words(4), ["2 warnings instead of 0 (statement 54)"]);
     assert!(
         report.is_finding
@@ -229,7 +229,10 @@ fn few_executions_say_nothing_of_times_and_none_is_no_comparison() {
     let report = report(&found);
     assert_eq!(report.lines[0].speed(), Speed::NotKnown);
     assert_eq!(report.lines[0].answers(), "same, errors: 1");
-    assert_eq!(report.headline, "11.8 answers 1 statement as 10.11 does; which is faster is not known yet");
+    assert_eq!(
+        report.headline,
+        "11.8 answers 1 statement as 10.11 does (errors on both sides: 1); too few executions to tell which is faster"
+    );
     assert_eq!(report.caveats[0].code, "unanswered");
 }
 

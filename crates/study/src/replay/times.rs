@@ -52,7 +52,7 @@ impl Speed {
     pub fn words(self) -> &'static str {
         match self {
             Self::Worse => "worse",
-            Self::NotKnown => "not known yet",
+            Self::NotKnown => "too few to tell",
             Self::Same => "same",
             Self::Better => "better",
         }

@@ -25,7 +25,7 @@ pub const QUESTION: &str =
     "how long do call records take from files to day tables, and is one lost when the server is killed?";
 
 /// All that are shown, in the order of columns.
-pub const FIGURES: [Figure; 21] = [
+pub const FIGURES: [Figure; 23] = [
     Figure::plain("seconds", ["time", "s"]),
     Figure::plain("rows_per_s", ["rows", "1/s"]),
     Figure::plain("load_s", ["load", "s"]),
@@ -42,6 +42,8 @@ pub const FIGURES: [Figure; 21] = [
     Figure::plain("mb_per_s", ["files", "MB/s"]),
     Figure::plain("cpu_us_per_row", ["server CPU", "us/row"]),
     Figure::plain("bytes_per_row", ["table", "bytes/row"]),
+    Figure::plain("statements_per_s", ["statements", "1/s"]),
+    Figure::plain("cpu_us_per_statement", ["server CPU", "us/statement"]),
     Figure::plain("large_s", ["longest, large", "s"]),
     Figure::plain("small_s", ["longest, small", "s"]),
     Figure::plain("records", ["records", "audited"]),

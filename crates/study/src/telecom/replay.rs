@@ -1,7 +1,7 @@
 //! The replayed log: statements like the published ones, made by a seed, sent by clients of whom each sends them all; and large ones
 //! beside small ones.
 
-use super::bench::{Bench, TABLE, note};
+use super::bench::{Bench, TABLE};
 use super::record::{MIXED, SPREAD, TUNED, WATCHED};
 use crate::harness::Run;
 use crate::profile::Monitor;
@@ -42,9 +42,14 @@ impl Bench {
         };
         let pid = self.server.pid()?;
         let monitor = (way == WATCHED).then(|| Monitor::start(&self.target, pid, &self.stop)).transpose()?;
-        let (watch, longest) = (self.watch()?, Longest::default());
+        let longest = Longest { large_rows: scaled(rows, LARGE_ROWS.0), ..Longest::default() };
+        let watch = self.watch()?;
         let (sent, seconds) = timed(|| self.send(&log, clients, way == SPREAD, &longest))?;
-        note(&mut run, seconds, sent, &watch);
+        let used = watch.end();
+        used.note(&mut run);
+        run.set("seconds", seconds);
+        run.set("statements_per_s", sent as f64 / seconds);
+        run.set("cpu_us_per_statement", used.first_s.map(|server_s| 1e6 * server_s / sent.max(1) as f64));
         if let Some(monitor) = monitor {
             monitor.end(&self.stop);
         }
@@ -62,9 +67,9 @@ impl Bench {
             pace: Pace::Flat,
             writes: false,
             ordered: false,
-            spread,
+            spread: spread.then_some(longest.large_rows),
             hashes: false,
-            days: 0,
+            shift_to: None,
         };
         let replay = Replay {
             recording,
@@ -109,13 +114,18 @@ impl Bench {
     }
 }
 
+/// Rows of a published result, where there are so many rows.
+fn scaled(rows: u64, count: u64) -> u64 {
+    let scale = (SHARE_MAX * rows as f64 / LARGE_ROWS.1 as f64).min(1.0);
+    ((count as f64 * scale) as u64).max(2)
+}
+
 /// A report that is sorted, as large as one of the published, or a look at some calls; with its rows.
 fn statement(is_large: bool, rows: u64, random: &mut Random) -> (u64, String) {
-    let scale = (SHARE_MAX * rows as f64 / LARGE_ROWS.1 as f64).min(1.0);
-    let scaled = |count: u64| ((count as f64 * scale) as u64).max(1);
+    let least = scaled(rows, LARGE_ROWS.0);
     let count = match is_large {
-        true => random.uniform(scaled(LARGE_ROWS.0), scaled(LARGE_ROWS.1)),
-        false => random.uniform(1, SMALL_ROWS.min(rows / 10).max(1)),
+        true => random.uniform(least, scaled(rows, LARGE_ROWS.1)),
+        false => random.uniform(1, SMALL_ROWS.min(least - 1)),
     };
     let first = random.uniform(1, rows.saturating_sub(count).max(1));
     let order = if is_large { "called, start" } else { "seq" };
@@ -129,6 +139,8 @@ fn statement(is_large: bool, rows: u64, random: &mut Random) -> (u64, String) {
 /// Longest times of statements with large and with small results, nanoseconds; and how many failed.
 #[derive(Default)]
 struct Longest {
+    /// Rows of the smallest large result.
+    large_rows: u64,
     large: AtomicU64,
     small: AtomicU64,
     failed: AtomicU64,
@@ -139,7 +151,7 @@ impl Longest {
         let Some(answer) = &played.answers[0] else { return };
         let is_wrong = answer.error.is_some() || played.recorded.rows != Some(answer.rows);
         self.failed.fetch_add(u64::from(is_wrong), Ordering::Relaxed);
-        let of = if answer.rows > SMALL_ROWS { &self.large } else { &self.small };
+        let of = if answer.rows >= self.large_rows { &self.large } else { &self.small };
         of.fetch_max(answer.response.0, Ordering::Relaxed);
     }
 }

@@ -21,13 +21,14 @@ const ASK: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct CaptureFlags {
-    /// Write what passes into files of this folder, for `evenkeel replay`: statements with their values, passwords masked
+    /// Record all client traffic to files in DIR, for `evenkeel replay`: statements with their values; those that set an account's
+    /// password are left out
     #[arg(long, value_name = "DIR")]
     capture: Option<PathBuf>,
     /// Size of all files at which the capture ends; the guard goes on
     #[arg(long, value_name = "SIZE", default_value = "10G", requires = "capture")]
     capture_max: String,
-    /// Replace values in statements, and leave parameters out: to show the capture, not to send it
+    /// Replace values in statements, and leave executions with parameters out: for sharing a capture; it cannot be replayed
     #[arg(long, requires = "capture")]
     capture_redact: bool,
 }

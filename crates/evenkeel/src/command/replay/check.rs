@@ -128,18 +128,22 @@ fn databases(check: &Check) -> String {
 fn left_out(why: &str, left: &Left) -> String {
     let words = match why {
         "too-long" => "longer than 64 MB",
-        "behind" => "the recorder's memory was full",
+        "behind" => "the capture buffer was full",
         "not-repeatable" => {
-            "cannot be sent again, as LOAD DATA LOCAL, another user's login, DELIMITER blocks"
+            "cannot be replayed: LOAD DATA LOCAL, passwords of accounts, COM_CHANGE_USER, DELIMITER blocks"
         }
         "cut" => "cut: the log begins or ends there, or another entry begins",
         "prepared" => "prepare or name a prepared statement; what they ran has an entry of its own",
         "inner" => "asked by a procedure, whose CALL has an entry of its own",
         "no-statement" => "no statement, such as Ping",
-        "undated" => "dates that cannot be read; the time before them counts",
-        "unprepared" => "executions of what was prepared before it",
+        "undated" => "unreadable timestamps; the previous timestamp is used",
+        "unprepared" => "executions of statements that were prepared before the recording",
         "damaged" => "records that cannot be read",
         "cut-files" => "files that end inside a record",
+        "unended-files" => {
+            "files without an end: the guard was killed, its disk was full, or it still records"
+        }
+        "after-end" => "the capture had ended: --capture-max, or no room on its disk",
         other => other,
     };
     let line = left.first_line.map_or(String::new(), |line| format!(" (first in line {line})"));

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// Flags of `evenkeel replay`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each command goes on the session that it came from, in its order. Reads alone are sent unless --allow-writes is given. What is compared: \
-errors, rows, results (without regard to order), warnings and response times, by statement without its literals.
+Each recorded session is replayed on its own connection, in its original order. Only reads are sent, unless --allow-writes is given. \
+Compared are errors, rows, results (in any order), warnings and response times, by normalized statement (without its literals).
 
 Examples:
   evenkeel guard --listen 127.0.0.1:3307 --backend 127.0.0.1:3306 --dry-run --capture monday
@@ -34,41 +34,41 @@ pub struct Args {
     /// A second log, sent at the same time; with --clients every other client sends it
     #[arg(long, value_name = "LOG", conflicts_with = "check")]
     pub mix: Option<PathBuf>,
-    /// Send the whole log by so many clients, each on one session; as recorded if not given
+    /// Run N clients, each sending the whole log over one connection (default: the recorded sessions)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub clients: Option<u32>,
-    /// 1x as recorded, 2x twice as fast, or flat: each command once the one before it is answered
+    /// 1x as recorded, 2x twice as fast, or flat: no waiting, each session sends its next command once the last one is answered
     #[arg(long, value_name = "PACE", default_value = "1x", value_parser = pace)]
     pub pace: PaceArg,
-    /// Also send what changes something
+    /// Also send statements that change data or schema
     #[arg(long)]
     pub allow_writes: bool,
-    /// With --clients: send statements whose recorded results have 10,000 rows or more as far apart as can be
+    /// With --clients: spread statements whose recorded results have 10,000 rows or more evenly through the log
     #[arg(long, requires = "clients")]
     pub spread: bool,
     /// Move dates in the text of statements by the days since the recording began, so that "yesterday" is yesterday again;
     /// parameters of prepared statements stay as they are
     #[arg(long)]
     pub shift_dates: bool,
-    /// What had ended before a command was sent ends before it is sent again
+    /// Keep the recorded order between sessions: a command waits until every command that had finished before it has finished again
     #[arg(long)]
     pub order: bool,
-    /// A statement is slower where it takes more than this above the other time, percent
+    /// Report a statement as slower only if it takes this much longer, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = tolerance)]
     pub tolerance: f64,
-    /// Host (@@hostname) of a server of yours that may be written to; may be repeated; sandboxes need none
+    /// @@hostname of a server whose data may be changed; --allow-writes needs it except for sandboxes; may be repeated
     #[arg(long, value_name = "NAME")]
     pub staging: Vec<String>,
-    /// File to make: one line for each command sent
+    /// Write one CSV line per command to FILE
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// Continue a replay that was stopped: what the file of --csv has is not sent again
     #[arg(long, requires = "csv", conflicts_with = "allow_writes")]
     pub resume: bool,
-    /// File to make: a page with response times, what differs, and the plans of the ten worst
+    /// Write an HTML page to FILE: response times, what differs, and the plans of the ten worst
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
-    /// Show every kind of statement
+    /// Show all statements, not only the first 20
     #[arg(long)]
     pub wide: bool,
     /// Print the result as JSON

@@ -1,5 +1,6 @@
 //! One line of CSV for each command that was sent.
 
+use crate::failure::WithHint;
 use anyhow::{Context, Result};
 use evenkeel_core::Nanos;
 use evenkeel_lab::replay::{Answered, Played, SIDES};
@@ -10,12 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 const HEAD: &str = "due_s,number,session,client,digest,behind_ms";
+/// The last column: which log was sent to which servers, and how.
+const REPLAY: &str = "replay";
 const OF_SERVER: [&str; 8] =
     ["lag_ms", "response_ms", "rows", "affected", "bytes", "warnings", "error", "hash"];
 
 /// A file that any thread writes to.
 pub struct Lines {
     path: PathBuf,
+    replay: u64,
     inner: Mutex<Inner>,
 }
 
@@ -28,18 +32,20 @@ struct Inner {
 
 impl Lines {
     /// Makes the file, with the columns of so many servers.
-    pub fn create(path: &Path, servers: usize) -> Result<Self> {
+    pub fn create(path: &Path, (servers, replay): (usize, u64)) -> Result<Self> {
         let what = || format!("writing {}", path.display());
-        let mut file = File::create(path).with_context(what)?;
+        let file = File::options().write(true).create_new(true).open(path).with_context(what);
+        let mut file =
+            file.hint("give another name, or --resume where that file is of this replay and it was stopped")?;
         writeln!(file, "{}", head(servers)).with_context(what)?;
-        Ok(Self::after(path, file))
+        Ok(Self::after(path, file, replay))
     }
 
     /// Writes to the end of a file that has lines.
-    pub fn after(path: &Path, file: File) -> Self {
+    pub fn after(path: &Path, file: File, replay: u64) -> Self {
         let file = BufWriter::with_capacity(1 << 20, file);
         let inner = Inner { file, line: String::new(), failed: None };
-        Self { path: path.to_owned(), inner: Mutex::new(inner) }
+        Self { path: path.to_owned(), replay, inner: Mutex::new(inner) }
     }
 
     /// Writes one line; an error is kept for [`Lines::end`].
@@ -50,7 +56,7 @@ impl Lines {
             return;
         }
         line.clear();
-        put(line, played);
+        put(line, played, self.replay);
         *failed = file.write_all(line.as_bytes()).err();
     }
 
@@ -67,10 +73,10 @@ pub fn head(servers: usize) -> String {
     let again = (servers == SIDES).then_some("again");
     let of = (1..=servers).map(|server| server.to_string()).chain(again.map(str::to_owned));
     let columns = of.flat_map(|of| OF_SERVER.map(|name| format!(",{name}_{of}")));
-    HEAD.to_owned() + &columns.collect::<String>()
+    format!("{HEAD}{},{REPLAY}", columns.collect::<String>())
 }
 
-fn put(line: &mut String, played: &Played) {
+fn put(line: &mut String, played: &Played, replay: u64) {
     let ms = |time: Nanos| time.as_millis_f64();
     let _ = write!(
         line,
@@ -93,5 +99,5 @@ fn put(line: &mut String, played: &Played) {
     if played.answers.iter().all(Option::is_some) && again.is_none() {
         line.push_str(&",".repeat(OF_SERVER.len()));
     }
-    line.push('\n');
+    let _ = writeln!(line, ",{replay:016x}");
 }

@@ -9,6 +9,7 @@ mod source;
 
 use super::Session;
 use anyhow::Result;
+use evenkeel_lab::replay::check::not_kept;
 pub use flags::Args;
 use std::process::ExitCode;
 
@@ -16,9 +17,12 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
     if args.check {
         return check::run(session, args);
     }
-    let (mut recording, _) = source::opened(session, &args.log)?;
+    let (mut recording, summary) = source::opened(session, &args.log)?;
+    let mut left = not_kept(&recording, summary.as_ref());
     if let Some(other) = &args.mix {
-        recording = recording.beside(source::opened(session, other)?.0);
+        let (other, summary) = source::opened(session, other)?;
+        left += not_kept(&other, summary.as_ref());
+        recording = recording.beside(other);
     }
-    play::run(session, args, &recording)
+    play::run(session, args, &recording, left)
 }

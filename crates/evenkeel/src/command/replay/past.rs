@@ -23,12 +23,12 @@ pub struct Sent {
 
 impl Sent {
     /// Reads the file, cuts off a last line that is not whole, and leaves the end as the place for more.
-    pub fn open(path: &Path, servers: usize, recording: &Recording) -> Result<(Self, File)> {
+    pub fn open(path: &Path, (servers, replay): (usize, u64), recording: &Recording) -> Result<(Self, File)> {
         let name = path.display();
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let mut file = opened
             .with_context(|| format!("cannot read {name}"))
-            .hint("without --resume the replay begins anew, and makes this file")?;
+            .hint("without --resume the replay starts from the beginning, and creates this file")?;
         let sessions = sessions(recording);
         let (mut lines, mut line, mut at) = (BufReader::new(file.try_clone()?), Vec::new(), 0);
         let mut places = Vec::new();
@@ -37,13 +37,15 @@ impl Sent {
             let length = lines.read_until(b'\n', &mut line).with_context(|| format!("reading {name}"))?;
             let Some(whole) = line.strip_suffix(b"\n") else { break };
             let text = String::from_utf8_lossy(whole);
-            let of_log = || Some(()).filter(|()| at > 0).and_then(|()| known(&text, &sessions));
-            match of_log() {
+            let is_head = at == 0 && text == head(servers);
+            match known(&text, &sessions).filter(|_| text.ends_with(&format!(",{replay:016x}"))) {
+                // What a lost server left unanswered is sent again.
+                Some(_) if parse(&text).is_none_or(|past| past.is_lost()) => {}
                 Some((client, number)) => places.push((client, number, at)),
-                None if at == 0 && text == head(servers) => {}
+                None if is_head => {}
                 None => {
-                    return Err(anyhow!("{name} is of another log, or of another number of servers"))
-                        .hint("name the file that the stopped replay made, or leave out --resume");
+                    return Err(anyhow!("{name} was written for another log, server or number of clients"))
+                        .hint("name the file that the stopped replay made, with the same flags, or leave out --resume");
                 }
             }
             at += length as u64;

@@ -8,7 +8,7 @@ use crate::failure::{FINDING, WithHint};
 use crate::progress::{ProgressEvent, View};
 use crate::server::{identity, is_same, place};
 use crate::{format, out, signals};
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use evenkeel_core::Nanos;
 use evenkeel_core::histogram::Histogram;
 use evenkeel_lab::replay::play::{Counts, Options, PastOf, Replay, Who};
@@ -19,13 +19,16 @@ use evenkeel_site::server::{Control, Target};
 use evenkeel_study::replay::{Comparison, Mode, Report};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-const DAY: Nanos = Nanos::from_secs(86_400);
+/// Rows of a large result; the smallest of the published study had 64,415.
+const LARGE: u64 = 10_000;
 /// Less is nothing to speak of.
 const BEHIND_MIN_MS: f64 = 0.01;
 const SHOW_EVERY: Nanos = Nanos::from_secs(5);
@@ -37,9 +40,12 @@ struct Outcome {
     sent: u64,
     /// Of these by the replay that is continued.
     earlier: u64,
+    /// Of the recording, which cannot send them.
+    left_out: u64,
     writes_not_sent: u64,
     unknown: u64,
     unreadable: u64,
+    unreachable: u64,
     lost_connections: u64,
     out_of_order: u64,
     renumbered: u64,
@@ -60,19 +66,25 @@ struct Times {
 }
 
 /// Plays a recording, and prints what came of it.
-pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<ExitCode> {
+pub fn run(session: &Session, args: &Args, recording: &Recording, left_out: u64) -> Result<ExitCode> {
     let targets = args.targets.iter().map(|text| target(session, text)).collect::<Result<Vec<_>>>()?;
     let options = options(args, recording)?;
     check(session, args, recording, &targets)?;
+    if let Some(path) = &args.page {
+        // Now, and not after hours.
+        let made = File::options().append(true).create(true).open(path);
+        made.with_context(|| format!("cannot write {}", path.display()))?;
+    }
     // An earlier file is kept where a server refuses.
     let stored = &stored(session, &targets)?;
     let (time_zone, settings) = super::settings::compared(session, &targets)?;
+    let of = (targets.len(), fingerprint(args, recording));
     let (past, lines) = match &args.csv {
         Some(path) if args.resume => {
-            let (past, file) = Sent::open(path, targets.len(), recording)?;
-            (Some(past), Some(Lines::after(path, file)))
+            let (past, file) = Sent::open(path, of, recording)?;
+            (Some(past), Some(Lines::after(path, file, of.1)))
         }
-        Some(path) => (None, Some(Lines::create(path, targets.len())?)),
+        Some(path) => (None, Some(Lines::create(path, of)?)),
         None => (None, None),
     };
     let (counts, times) = (Counts::default(), Mutex::new(Times::default()));
@@ -101,22 +113,37 @@ pub fn run(session: &Session, args: &Args, recording: &Recording) -> Result<Exit
     });
     report.caveats.extend(settings);
     let earlier = past.as_ref().map_or(0, Sent::count);
-    let outcome = Outcome { earlier, ..outcome(commands, counts, &held(&times), (took, report)) };
+    let outcome = Outcome { earlier, left_out, ..outcome(commands, counts, &held(&times), (took, report)) };
     shown(session, args, &outcome)
 }
 
 /// Prints it, and makes the page.
 fn shown(session: &Session, args: &Args, outcome: &Outcome) -> Result<ExitCode> {
-    if let Some(path) = &args.page {
-        out::file(path, &crate::report::replay::html(&outcome.comparison))?;
-    }
     let table = || crate::table::replay::replay(&outcome.comparison, look(), args.wide);
     out::answer(args.json, outcome, || out::painted(&(table() + "\n" + &text(outcome, args.csv.is_some()))))?;
-    Ok(match (session.stop.is_set(), outcome.sent > 0 && !outcome.comparison.is_finding) {
-        (true, _) => signals::exit_code(),
-        (false, true) => ExitCode::SUCCESS,
-        (false, false) => ExitCode::from(FINDING),
-    })
+    if let Some(path) = &args.page {
+        let page = crate::report::replay::html(&outcome.comparison);
+        out::file(path, &page).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(
+        match (
+            session.stop.is_set(),
+            outcome.sent > 0 && outcome.unreachable == 0 && !outcome.comparison.is_finding,
+        ) {
+            (true, _) => signals::exit_code(),
+            (false, true) => ExitCode::SUCCESS,
+            (false, false) => ExitCode::from(FINDING),
+        },
+    )
+}
+
+/// Of the log, the servers, and how it is sent: a replay continues one that has the same.
+fn fingerprint(args: &Args, recording: &Recording) -> u64 {
+    let headers: Vec<String> = recording.headers.iter().map(ToString::to_string).collect();
+    let log = (headers, recording.began(), recording.commands());
+    let mut hasher = DefaultHasher::new();
+    (log, &args.targets, args.clients, args.spread, args.shift_dates).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A sandbox has whatever databases the recording names, and none that it begins with.
@@ -158,18 +185,26 @@ fn options(args: &Args, recording: &Recording) -> Result<Options> {
     {
         return Err(anyhow!("--mix needs a client for each log")).hint("give --clients 2 or more");
     }
-    let age = Nanos::from(clock::unix_time()) - Nanos(recording.began());
-    let days = if args.shift_dates { (age.0 / DAY.0) as i32 } else { 0 };
+    if args.shift_dates && recording.headers.iter().any(|header| header["times"] == "none") {
+        return Err(anyhow!("the log has no times, so that its age is not known")).hint(
+            "put a line as `-- 2026-11-30 10:00:00` before its first statement, or leave out --shift-dates",
+        );
+    }
+    let shift_to = args.shift_dates.then(|| Nanos::from(clock::unix_time()).0);
     Ok(Options {
         who,
         pace: args.pace.0,
         writes: args.allow_writes,
         ordered: args.order,
-        spread: args.spread,
+        spread: args.spread.then_some(LARGE),
         hashes: args.targets.len() == SIDES || args.csv.is_some(),
-        days,
+        shift_to,
     })
 }
+
+/// What a statement may call.
+const HIDDEN: &str = "SELECT (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ('mysql', 'sys')) + \
+                      (SELECT COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA NOT IN ('mysql', 'sys'))";
 
 /// Refuses to write to the server that was recorded, and where nobody said that it may be written.
 fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Target]) -> Result<()> {
@@ -177,13 +212,19 @@ fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Targe
         return Ok(());
     }
     for (text, target) in args.targets.iter().zip(targets) {
-        let own = identity(&mut Control::connect_until(target, &session.stop)?)?;
+        let mut control = Control::connect_until(target, &session.stop)?;
+        let own = identity(&mut control)?;
         let host = own.get("hostname").map(String::as_str).unwrap_or_default();
         if recording.headers.iter().any(|header| is_same(&header["server"], &own)) {
             return Err(anyhow!(
                 "{target} is the server that was recorded, and the replay would write to it"
             ))
             .hint("send it to a copy of the server, or leave out --allow-writes");
+        }
+        let is_general = recording.headers.iter().any(|header| header["source"] == "general-log");
+        if is_general && control.query_value(HIDDEN)?.is_some_and(|count| count != "0") {
+            return Err(anyhow!("{target} has triggers or stored routines, and a general log has their statements too: they would be executed twice"))
+                .hint("replay a capture or a slow log, or leave out --allow-writes");
         }
         if !text.starts_with("sandbox:") && !args.staging.iter().any(|name| name == host) {
             return Err(anyhow!("the replay would write to {target}, whose host is {host}"))
@@ -259,9 +300,11 @@ fn outcome(commands: u64, counts: &Counts, times: &Times, (took, comparison): (N
         commands,
         sent: get(&counts.played),
         earlier: 0,
+        left_out: 0,
         writes_not_sent: get(&counts.writes),
         unknown: get(&counts.unknown),
         unreadable: get(&counts.unreadable),
+        unreachable: get(&counts.unreachable),
         lost_connections: get(&counts.lost),
         out_of_order: get(&counts.out_of_order),
         renumbered: get(&counts.renumbered),
@@ -284,14 +327,13 @@ fn text(outcome: &Outcome, has_lines: bool) -> String {
     let why = [
         (outcome.earlier, "sent by the replay that was continued"),
         (outcome.writes_not_sent, "not sent: they change something (--allow-writes sends them)"),
-        (
-            outcome.unknown,
-            "not sent: they need what only their client had, or had prepared before the recording",
-        ),
+        (outcome.unknown, "not sent: their prepared statement, file or login is not in the recording"),
         (outcome.unreadable, "not sent: the recording cannot be read there"),
+        (outcome.left_out, "not in the recording: they were left out (--check says why)"),
+        (outcome.unreachable, "not sent: the server could not be reached"),
         (outcome.lost_connections, "connections lost"),
         (outcome.renumbered, "inserted with other AUTO_INCREMENT numbers: the account may not set insert_id"),
-        (outcome.out_of_order, "sent out of order: what had ended before them took more than 10 s"),
+        (outcome.out_of_order, "sent out of order: still waiting for an earlier command after 10 s"),
     ];
     for (count, what) in why.iter().filter(|(count, _)| *count > 0) {
         text += &format!("  {} {what}\n", format::count(*count));
@@ -303,9 +345,9 @@ fn text(outcome: &Outcome, has_lines: bool) -> String {
         (outcome.lag_p50_ms, outcome.lag_p99_ms, outcome.behind_p99_ms)
     {
         let [median, late, behind_text] = [median, late, behind].map(format::time);
-        text += &format!("  lag, our own error: half within {median}, 99 % within {late}");
+        text += &format!("  lag (delay added by evenkeel): median {median}, 99th percentile {late}");
         if behind >= BEHIND_MIN_MS {
-            text += &format!("; behind the recording, by the server: 99 % within {behind_text}");
+            text += &format!("; behind the recording, by slower answers: 99th percentile {behind_text}");
         }
         text.push('\n');
     }

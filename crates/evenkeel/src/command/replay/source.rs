@@ -38,7 +38,7 @@ pub fn opened(session: &Session, log: &Path) -> Result<(Recording, Option<Summar
                 .hint(format!("decompress it first: `zcat {name} | evenkeel replay - ...`"));
         }
         Err(ImportError::NoLog) => {
-            return Err(anyhow!("{name} is no capture, general log, slow log or SQL"))
+            return Err(anyhow!("{name} is not a capture, general log, slow log or SQL file"))
                 .hint("SQL needs a semicolon at the end of each statement, at the end of a line");
         }
         written => written.with_context(|| format!("reading log {name}"))?,

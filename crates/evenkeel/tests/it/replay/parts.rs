@@ -16,10 +16,15 @@ fn field(line: &str, place: usize) -> &str {
 fn a_replay_that_was_killed_goes_on_where_it_was_with_what_its_session_had_set() {
     let server = Server::up(&[]);
     server.sql("CREATE TABLE shop.t (a INT PRIMARY KEY); INSERT INTO shop.t VALUES (1), (2)");
-    let script = Script::new().opens(1).says(1, (0, 1), "SET @step = 3");
-    let script = (1..20).fold(script, |script, n| {
+    let script = Script::new().opens(1).says(1, (0, 1), "/* app */ SET @step = 3");
+    // A client says the types of parameters once.
+    let first = b"\x17\x09\0\0\0\0\x01\0\0\0\0\x01\x03\0\x02\0\0\0";
+    let later = b"\x17\x09\0\0\0\0\x01\0\0\0\0\0\x01\0\0\0";
+    let script = script.asks(1, (0, 1), b"\x16SELECT a, ? FROM t", Some(9)).asks(1, (0, 1), first, None);
+    let script = (1..18).fold(script, |script, n| {
         script.says(1, (n, n + 1), &format!("SELECT a + @step, {n} FROM t WHERE a < 9"))
     });
+    let script = script.asks(1, (18, 19), later, None);
     let (whole, lines) = replay(&server, &script, &[]);
     // As a kill leaves it: the last line is torn.
     let path = server.file("lines.csv");
@@ -27,8 +32,13 @@ fn a_replay_that_was_killed_goes_on_where_it_was_with_what_its_session_had_set()
     let cut: String = text.lines().take(9).map(|line| line.to_owned() + "\n").collect();
     fs::write(&path, cut + "0.001,8,1,0,ab").expect("a file");
 
+    assert_eq!(
+        whole["comparison"]["lines"].as_array().map(|lines| lines.iter().any(|line| line["failed"] != 0)),
+        Some(false),
+        "{whole}"
+    );
     let (found, continued) = replay(&server, &script, &["--resume"]);
-    assert_eq!((&found["earlier"], &found["sent"]), (&8.into(), &20.into()), "{found}");
+    assert_eq!((&found["earlier"], &found["sent"]), (&8.into(), &21.into()), "{found}");
     assert_eq!(found["comparison"]["executions"], whole["comparison"]["executions"], "{found}");
     let answers = |lines: &[String]| -> BTreeSet<(String, String)> {
         lines.iter().map(|line| (field(line, 1).to_owned(), field(line, 13).to_owned())).collect()
@@ -40,7 +50,7 @@ fn a_replay_that_was_killed_goes_on_where_it_was_with_what_its_session_had_set()
     let url = server.url();
     let words = ["replay", log.to_str().expect("a path"), &url, "--resume", "--csv"];
     let said = refused(server.home.path(), &[&words[..], &[path.to_str().expect("a path")]].concat());
-    assert!(said.contains("is of another log"), "{said}");
+    assert!(said.contains("was written for another log"), "{said}");
 }
 
 #[test]

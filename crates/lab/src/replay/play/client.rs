@@ -2,24 +2,21 @@
 
 use super::plan::{Counts, Past, Replay};
 use crate::replay::hash::RowHash;
-use crate::replay::reads::{inserts, only_reads};
+use crate::replay::reads::{inserts, only_reads, sets_session};
 use crate::replay::recording::Place;
-use crate::replay::{Answered, LAST_PREPARED, Played, SIDES};
+use crate::replay::{Answered, LAST_PREPARED, LOST, Played, SIDES, UNREACHABLE};
 use crate::workload::sql::shifted;
 use evenkeel_core::Nanos;
 use evenkeel_core::policy::digest_of;
 use evenkeel_core::random::Seed;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::server::{Control, Target, TargetError};
+use evenkeel_site::server::{Control, Outcome, Target, TargetError};
 use evenkeel_wire::Row;
 use evenkeel_wire::capture::Asked;
 use evenkeel_wire::relay::CommandKind;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// What clients report where a connection is lost (CR_SERVER_LOST), or cannot be had (CR_CONN_HOST_ERROR).
-const LOST: u16 = 2013;
-const UNREACHABLE: u16 = 2003;
 /// Several statements in one query are allowed.
 const MANY_STATEMENTS: [u8; 3] = [0x1b, 0, 0];
 const INIT_DB: u8 = 0x02;
@@ -72,11 +69,16 @@ pub(super) enum Look {
     Skip,
 }
 
+const DAY: u64 = 86_400 * 1_000_000_000;
+
 struct Side<'a> {
     target: &'a Target,
     control: Option<Control>,
-    /// What the server calls the statements.
-    numbers: HashMap<Known, u32>,
+    /// What the server calls the statements, and how many parameters they have.
+    numbers: HashMap<Known, (u32, u16)>,
+    /// Types of their parameters, which a client sends with the first execution alone; and where this connection has sent them.
+    types: HashMap<Known, Vec<u8>>,
+    typed: HashSet<Known>,
     database: Vec<u8>,
 }
 
@@ -93,7 +95,14 @@ pub(super) struct Client<'a> {
 impl<'a> Client<'a> {
     /// Connects; where a server cannot be reached, each command tries again.
     pub fn new(replay: &'a Replay<'a>, number: u32) -> Self {
-        let side = |target| Side { target, control: None, numbers: HashMap::new(), database: Vec::new() };
+        let side = |target| Side {
+            target,
+            control: None,
+            numbers: HashMap::new(),
+            types: HashMap::new(),
+            typed: HashSet::new(),
+            database: Vec::new(),
+        };
         let mut sides: Vec<Side<'a>> = replay.targets.iter().take(SIDES).map(side).collect();
         for side in &mut sides {
             let _ = side.connected(replay);
@@ -104,6 +113,9 @@ impl<'a> Client<'a> {
 
     /// Whether and how a command is sent, and what it says of later ones; one that is not sent was counted.
     pub fn look(&mut self, command: &Command<'_>) -> Look {
+        if command.kind() == CommandKind::Execute {
+            self.sides.iter_mut().for_each(|side| side.note_types(command.known(), command.asked.command));
+        }
         let Replay { options, counts, .. } = self.replay;
         let skip = |of| {
             Counts::count(of);
@@ -157,7 +169,7 @@ impl<'a> Client<'a> {
         let Past { behind, answers, again, .. } = past;
         let played = Played { behind, answers, again, is_past: true, ..self.played(command, text) };
         (self.replay.take)(&played, &text.sql);
-        if text.sql.trim_ascii_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"set ")) {
+        if sets_session(&text.sql) {
             return Look::Quiet;
         }
         Counts::count(&self.replay.counts.played);
@@ -174,7 +186,7 @@ impl<'a> Client<'a> {
             behind: Nanos::ZERO,
             digest: text.digest,
             recorded: command.asked.answer,
-            recorded_time: command.place.time(),
+            recorded_time: command.place.time().filter(|_| self.replay.recording.has_round_trips()),
             answers: Default::default(),
             again: None,
             is_past: false,
@@ -190,14 +202,15 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Sends a command to each server, in an order drawn for each command. It was due, and could go, at these instants.
+    /// Sends a command to each server, in an order drawn for each command. It was due, and could go, at these instants. How long the
+    /// servers took.
     pub fn send(
         &mut self,
         command: &Command<'_>,
         text: Option<&Text>,
         (due, ready): (Nanos, Nanos),
         clock: &Clock,
-    ) {
+    ) -> Nanos {
         let recorded = self.replay.recording.sessions().get(command.session as usize);
         let first = || recorded.map(|session| session.database.clone()).unwrap_or_default();
         self.databases.entry(command.session).or_insert_with(first);
@@ -211,12 +224,32 @@ impl<'a> Client<'a> {
             answers[side] = Some(self.ask(side, command, number, ready_at, clock));
             ready_at = clock.now();
         }
+        if self.hung_up(&answers) {
+            return Nanos::ZERO;
+        }
+        if answers.iter().flatten().any(|answer| answer.error == Some(UNREACHABLE)) {
+            Counts::count(&self.replay.counts.unreachable);
+            return Nanos::ZERO;
+        }
         Counts::count(&self.replay.counts.played);
-        let Some(text) = text else { return };
+        let took = |answers: &[Option<Answered>]| {
+            answers.iter().flatten().fold(Nanos::ZERO, |sum, answer| sum + answer.response)
+        };
+        let Some(text) = text else { return took(&answers) };
         let again = (text.reads && differ(&answers)).then(|| self.ask(0, command, None, ready_at, clock));
+        if self.hung_up(std::slice::from_ref(&again)) {
+            return Nanos::ZERO;
+        }
+        let all = took(&answers) + again.as_ref().map_or(Nanos::ZERO, |again| again.response);
         let behind = ready - due;
         let played = Played { due, behind, answers, again, ..self.played(command, text) };
         (self.replay.take)(&played, &text.sql);
+        all
+    }
+
+    /// Whether an answer is missing because somebody stops us.
+    fn hung_up(&self, answers: &[Option<Answered>]) -> bool {
+        self.replay.stop.is_set() && answers.iter().flatten().any(Answered::is_lost)
     }
 
     /// `number` is the AUTO_INCREMENT number that its first row gets: sessions that insert at the same time would swap theirs.
@@ -249,7 +282,7 @@ impl<'a> Client<'a> {
         let response = clock.now() - sent;
         let answered = match outcome {
             Ok(outcome) => {
-                side.answered(command, outcome.statement());
+                side.answered(command, &outcome);
                 Answered {
                     rows: outcome.rows,
                     affected: outcome.affected_rows,
@@ -283,6 +316,7 @@ impl Side<'_> {
             }
             self.database = self.target.database.clone().unwrap_or_default().into_bytes();
             self.numbers.clear();
+            self.typed.clear();
             self.control = Some(control);
         }
         self.control.as_mut().ok_or(TargetError::Stopped)
@@ -301,7 +335,7 @@ impl Side<'_> {
         match command.kind() {
             CommandKind::Query | CommandKind::Prepare => {
                 bytes.push(command.asked.command[0]);
-                bytes.extend_from_slice(&shifted(command.text(), replay.options.days));
+                bytes.extend_from_slice(&shifted(command.text(), days(replay, command)));
             }
             _ => bytes.extend_from_slice(command.asked.command),
         }
@@ -328,15 +362,16 @@ impl Side<'_> {
         replay: &Replay<'_>,
         command: &Command<'_>,
         sql: &[u8],
-        bytes: &mut [u8],
+        bytes: &mut Vec<u8>,
     ) -> Result<(), TargetError> {
         let known = command.known();
-        let number = match self.numbers.get(&known) {
+        let (number, parameters) = match self.numbers.get(&known) {
             Some(&number) => number,
             // The connection is another one than that in which it was prepared.
             None => {
-                let sql = shifted(sql, replay.options.days);
-                let number = self.send(replay, PREPARE, &sql)?.unwrap_or_default();
+                let sql = shifted(sql, days(replay, command));
+                let outcome = self.send(replay, PREPARE, &sql)?;
+                let number = (outcome.statement().unwrap_or_default(), outcome.parameters());
                 self.numbers.insert(known, number);
                 number
             }
@@ -345,24 +380,50 @@ impl Side<'_> {
             place.copy_from_slice(&number.to_le_bytes());
         }
         match (command.kind(), bytes.get_mut(5)) {
-            (CommandKind::Execute, Some(flags)) => *flags = 0,
+            (CommandKind::Execute, Some(flags)) => {
+                *flags = 0;
+                self.note_types(known, command.asked.command);
+                let at = bound_at(parameters);
+                if self.typed.insert(known)
+                    && bytes.get(at) == Some(&0)
+                    && let Some(types) = self.types.get(&known)
+                {
+                    bytes[at] = 1;
+                    bytes.splice(at + 1..at + 1, types.iter().copied());
+                }
+            }
             (CommandKind::Close, _) => drop(self.numbers.remove(&known)),
             _ => {}
         }
         Ok(())
     }
 
-    /// Sends a command of our own; the number of the statement that it prepared.
-    fn send(&mut self, replay: &Replay<'_>, kind: u8, text: &[u8]) -> Result<Option<u32>, TargetError> {
-        let outcome = self.connected(replay)?.command(&[&[kind], text].concat(), None)?;
-        Ok(outcome.statement())
+    /// Keeps the types that an execution has.
+    fn note_types(&mut self, known: Known, execution: &[u8]) {
+        let Some((_, parameters)) = self.numbers.get(&known) else { return };
+        let (at, length) = (bound_at(*parameters), 2 * usize::from(*parameters));
+        if execution.get(at) == Some(&1)
+            && let Some(types) = execution.get(at + 1..at + 1 + length)
+        {
+            self.types.insert(known, types.to_vec());
+        }
     }
 
-    fn answered(&mut self, command: &Command<'_>, statement: Option<u32>) {
-        match (command.kind(), command.asked.answer.statement, statement) {
+    /// Sends a command of our own.
+    fn send(&mut self, replay: &Replay<'_>, kind: u8, text: &[u8]) -> Result<Outcome, TargetError> {
+        self.connected(replay)?.command(&[&[kind], text].concat(), None)
+    }
+
+    fn answered(&mut self, command: &Command<'_>, outcome: &Outcome) {
+        let own = outcome.statement().map(|number| (number, outcome.parameters()));
+        match (command.kind(), command.asked.answer.statement, own) {
             (CommandKind::Prepare, Some(recorded), Some(own)) => {
-                self.numbers.insert((command.session, recorded), own);
-                self.numbers.insert((command.session, LAST_PREPARED), own);
+                for number in [recorded, LAST_PREPARED] {
+                    let known = (command.session, number);
+                    self.numbers.insert(known, own);
+                    self.types.remove(&known);
+                    self.typed.remove(&known);
+                }
             }
             (CommandKind::InitDb, ..) => self.database = command.text().to_vec(),
             (CommandKind::Query, ..) => {
@@ -386,6 +447,18 @@ impl Side<'_> {
         };
         Answered { error: Some(code), ..Answered::default() }
     }
+}
+
+/// Where an execution says whether it has the types of its parameters: behind a bit for each that is NULL.
+fn bound_at(parameters: u16) -> usize {
+    10 + usize::from(parameters).div_ceil(8)
+}
+
+/// By which the dates of a command move.
+fn days(replay: &Replay<'_>, command: &Command<'_>) -> i32 {
+    let session = replay.recording.sessions().get(command.session as usize);
+    let age = |(to, session): (u64, _)| to.saturating_sub(replay.recording.log_began(session));
+    replay.options.shift_to.zip(session).map_or(0, |both| (age(both) / DAY) as i32)
 }
 
 /// The database that a USE names.

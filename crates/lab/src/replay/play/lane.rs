@@ -53,7 +53,7 @@ impl Lane<'_> {
         let mut client = Client::new(replay, number);
         let over = |place: &Place| {
             if let (Some(order), Some(rank)) = (order, place.rank()) {
-                order.ended(rank);
+                order.ended(rank, clock.now());
             }
         };
         let (mut bytes, mut free, mut at) = (Vec::new(), Nanos::ZERO, 0);
@@ -74,16 +74,22 @@ impl Lane<'_> {
             if !matches!(look, Look::Skip) {
                 // Only what is sent has to wait for others.
                 let needed = replay.recording.ended_before(&place);
-                if !order.as_ref().is_none_or(|order| order.wait(needed, replay.stop)) {
+                let waited =
+                    order.as_ref().map_or(Some(Nanos::ZERO), |order| order.wait(needed, clock, replay.stop));
+                if waited.is_none() {
                     Counts::count(&replay.counts.out_of_order);
                 }
-                // Without an order it could go as soon as it was due and the one before it was answered.
-                let ready = if order.is_some() { clock.now().max(due) } else { due.max(free) };
+                // It could go as soon as it was due, the one before it was answered, and those that it waits for.
+                let ready = due.max(free).max(waited.unwrap_or_else(|| clock.now()));
                 let text = if let Look::Ask(text) = &look { Some(&**text) } else { None };
-                client.send(&command, text, (due, ready), clock);
+                let took = client.send(&command, text, (due, ready), clock);
+                // Whatever else took time since then is ours, and makes no later command less late.
+                free = ready + took;
             }
             over(&place);
-            free = clock.now();
+            if course.times.is_none() {
+                free = clock.now();
+            }
         }
     }
 }

@@ -21,8 +21,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most sessions at a time; a recording with more of them is behind, which it says.
 pub const SESSIONS_MAX: usize = 512;
-/// Rows of a large result; the smallest of the published study had 64,415.
-const LARGE: u64 = 10_000;
 /// Threads beyond those that were busy at once: the next session connects while the one before it ends.
 const SPARE: usize = 4;
 
@@ -105,17 +103,20 @@ impl Replay<'_> {
                 .flat_map(|(index, session)| session.commands.iter().map(move |place| (index, *place)))
                 .collect();
             all.sort_by_key(|(_, place)| place.number);
-            if self.options.spread { self.spread(all) } else { all }
+            match self.options.spread {
+                Some(large) => self.spread(all, large),
+                None => all,
+            }
         };
         (0..self.recording.logs()).map(of_log).collect()
     }
 
     /// The same commands with those of large results as far from each other as can be. Where rows are not known, none is large.
-    fn spread(&self, all: Vec<Step>) -> Vec<Step> {
+    fn spread(&self, all: Vec<Step>, large: u64) -> Vec<Step> {
         let mut bytes = Vec::new();
         let mut is_large = |(_, place): &Step| {
             let asked = self.recording.read(place, &mut bytes);
-            asked.is_ok_and(|asked| asked.answer.rows.is_some_and(|rows| rows >= LARGE))
+            asked.is_ok_and(|asked| asked.answer.rows.is_some_and(|rows| rows >= large))
         };
         let count = all.len();
         let (large, small): (Vec<Step>, Vec<Step>) = all.into_iter().partition(|step| is_large(step));
@@ -132,7 +133,7 @@ impl Replay<'_> {
 
 /// Most lanes that overlap, at most [`SESSIONS_MAX`].
 fn threads(lanes: &[Lane<'_>], options: Options) -> usize {
-    if options.who != Who::Sessions || options.pace == Pace::Flat {
+    if options.who != Who::Sessions {
         return lanes.len().min(SESSIONS_MAX);
     }
     let (mut ends, mut most) = (BinaryHeap::new(), 0);

@@ -2,7 +2,7 @@
 
 use evenkeel_core::Nanos;
 use evenkeel_os::Stop;
-use evenkeel_os::clock::monotonic;
+use evenkeel_os::clock::Clock;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ struct Ended {
     bits: Vec<u64>,
     /// All ranks below this one have ended.
     prefix: u32,
+    /// Since then.
+    since: Nanos,
 }
 
 impl Ended {
@@ -32,24 +34,27 @@ impl Ended {
 impl Order {
     pub fn new(commands: usize) -> Self {
         let bits = vec![0; commands.div_ceil(64)];
-        Self { state: Mutex::new(Ended { bits, prefix: 0 }), changed: Condvar::new() }
+        Self { state: Mutex::new(Ended { bits, prefix: 0, since: Nanos::ZERO }), changed: Condvar::new() }
     }
 
-    /// Waits until so many have ended, of those that ended first. False where that took too long.
-    pub fn wait(&self, needed: u32, stop: &Stop) -> bool {
-        let until = monotonic() + Nanos::from(PATIENCE);
+    /// Waits until so many have ended, of those that ended first; when that was, or zero without a wait. `None` where it took too long.
+    pub fn wait(&self, needed: u32, clock: &Clock, stop: &Stop) -> Option<Nanos> {
+        let until = clock.now() + Nanos::from(PATIENCE);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.prefix >= needed {
+            return Some(Nanos::ZERO);
+        }
         while state.prefix < needed && !stop.is_set() {
-            if monotonic() >= until {
-                return false;
+            if clock.now() >= until {
+                return None;
             }
             state = self.changed.wait_timeout(state, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner).0;
         }
-        true
+        Some(state.since)
     }
 
     /// The command of this rank has ended, or will not be sent.
-    pub fn ended(&self, rank: u32) {
+    pub fn ended(&self, rank: u32, now: Nanos) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bits) = state.bits.get_mut(rank as usize / 64) {
             *bits |= 1 << (rank % 64);
@@ -59,6 +64,7 @@ impl Order {
             state.prefix += 1;
         }
         if state.prefix > before {
+            state.since = now;
             self.changed.notify_all();
         }
     }

@@ -32,12 +32,12 @@ pub struct Options {
     pub writes: bool,
     /// What had ended before a command was sent ends before it is sent again.
     pub ordered: bool,
-    /// Commands of large results are sent apart from each other, by clients that send all.
-    pub spread: bool,
+    /// Commands whose results have so many rows or more are sent apart from each other, by clients that send all.
+    pub spread: Option<u64>,
     /// Rows are hashed, and their bytes counted; else only their number is known.
     pub hashes: bool,
-    /// Dates in the text of statements move by so many days.
-    pub days: i32,
+    /// Dates in the text of statements move by the days from the start of their log to this time, nanoseconds since 1970.
+    pub shift_to: Option<u64>,
 }
 
 /// Commands by what became of them.
@@ -50,6 +50,8 @@ pub struct Counts {
     pub unknown: AtomicU64,
     /// The recording could not be read there.
     pub unreadable: AtomicU64,
+    /// There was no server to send them to.
+    pub unreachable: AtomicU64,
     /// Connections that were lost.
     pub lost: AtomicU64,
     /// Rows inserted with other AUTO_INCREMENT numbers than recorded, since the server did not let us choose them.
@@ -65,7 +67,7 @@ impl Counts {
 
     /// Commands that are done with.
     pub fn done(&self) -> u64 {
-        let done = [&self.played, &self.writes, &self.unknown, &self.unreadable];
+        let done = [&self.played, &self.writes, &self.unknown, &self.unreadable, &self.unreachable];
         done.into_iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 }
@@ -80,6 +82,13 @@ pub struct Past {
     pub digest: u64,
     pub answers: [Option<Answered>; SIDES],
     pub again: Option<Answered>,
+}
+
+impl Past {
+    /// Whether a server was not there to answer.
+    pub fn is_lost(&self) -> bool {
+        self.answers.iter().flatten().any(Answered::is_lost)
+    }
 }
 
 /// Looks it up by client and number of the command.

@@ -25,6 +25,11 @@ impl Outcome {
         self.prepared.map(|handle| handle.statement)
     }
 
+    /// How many parameters it has.
+    pub fn parameters(&self) -> u16 {
+        self.prepared.map_or(0, |handle| handle.parameters)
+    }
+
     fn note(&mut self, ok: &Completion) {
         self.affected_rows += ok.affected_rows;
         if ok.last_insert_id != 0 {
@@ -36,6 +41,8 @@ impl Outcome {
 
 pub(super) struct Taking<'a> {
     each: Option<EachRow<'a>>,
+    /// The rows of further results are handed out too.
+    all: bool,
     /// What the server may ask for.
     pub file: Option<&'a mut dyn Read>,
     pub wanted: Option<u8>,
@@ -46,7 +53,12 @@ pub(super) struct Taking<'a> {
 
 impl<'a> Taking<'a> {
     pub fn new(each: Option<EachRow<'a>>) -> Self {
-        Self { each, file: None, wanted: None, outcome: Outcome::default(), failure: None }
+        Self { each, all: false, file: None, wanted: None, outcome: Outcome::default(), failure: None }
+    }
+
+    /// That of a statement whose results are all handed out.
+    pub fn of_all(each: Option<EachRow<'a>>) -> Self {
+        Self { all: true, ..Self::new(each) }
     }
 
     /// That of a statement that may ask for a file.
@@ -67,7 +79,9 @@ impl<'a> Taking<'a> {
             }
             Event::RowsEnd { rows, ok } => {
                 // What else a procedure brings is counted and not handed out.
-                self.each = None;
+                if !self.all {
+                    self.each = None;
+                }
                 self.outcome.rows += rows;
                 self.outcome.warnings = ok.warnings;
             }

@@ -77,7 +77,7 @@ impl Session {
         Ok(first.flatten().map(|text| String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// Sends a command as a client sent it, its number first; `each` gets the rows of its first result.
+    /// Sends a command as a client sent it, its number first; `each` gets the rows of all its results.
     pub fn command(&mut self, bytes: &[u8], each: Option<EachRow<'_>>) -> Result<Outcome, SessionError> {
         use evenkeel_wire::relay::{CommandKind, Expect as Due};
         let kind = CommandKind::of(bytes.first().copied().unwrap_or_default());
@@ -91,7 +91,7 @@ impl Session {
             _ if matches!(kind, CommandKind::Execute | CommandKind::BulkExecute) => Expect::Binary,
             _ => Expect::Text,
         };
-        self.ask(expect, sequence, Taking::new(each))
+        self.ask(expect, sequence, Taking::of_all(each))
     }
 
     pub fn ping(&mut self) -> Result<(), SessionError> {
