@@ -3,7 +3,7 @@
 use super::LAST_PREPARED;
 use super::import::Summary;
 use super::log::Times;
-use super::reads::{Kind, kind, reads_only};
+use super::reads::reads_only;
 use super::recording::Recording;
 use evenkeel_os::Stop;
 use evenkeel_wire::capture::{Asked, Why};
@@ -35,8 +35,7 @@ pub struct Check {
     /// Sessions that had begun before it, or of which it does not say when they began.
     pub late_sessions: u64,
     pub commands: u64,
-    /// Statements by what they are about.
-    pub statements: BTreeMap<Kind, u64>,
+    pub statements: u64,
     /// Commands whose end is known.
     pub with_end: u64,
     pub with_rows: u64,
@@ -116,14 +115,8 @@ pub fn not_kept(recording: &Recording, summary: Option<&Summary>) -> u64 {
     lost.iter().filter_map(|name| all.get(*name)).map(|left| left.count).sum()
 }
 
-/// What a statement is about, and whether it is sent where nothing may be written.
-fn kind_of(sql: &[u8]) -> (Kind, bool) {
-    let reads = reads_only(sql);
-    (kind(sql, reads), reads)
-}
-
-/// What a session has prepared, by its number; that of the newest is `LAST_PREPARED` as well.
-type Prepared = HashMap<u32, (Kind, bool)>;
+/// Whether what a session has prepared only reads, by its number; that of the newest is `LAST_PREPARED` as well.
+type Prepared = HashMap<u32, bool>;
 
 impl Check {
     /// Counts a command; `None` where it is no statement, or one whose preparation is not in the recording.
@@ -133,7 +126,7 @@ impl Check {
         let (number, rest) = asked.command.split_first()?;
         let statement = || rest.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)).unwrap_or_default();
         let of = match CommandKind::of(*number) {
-            CommandKind::Query => Some(kind_of(rest)),
+            CommandKind::Query => Some(reads_only(rest)),
             CommandKind::Execute => {
                 let of = prepared.get(&statement()).copied();
                 if of.is_none() {
@@ -143,7 +136,7 @@ impl Check {
             }
             CommandKind::Prepare => {
                 let numbers = [Some(LAST_PREPARED), asked.answer.statement];
-                prepared.extend(numbers.into_iter().flatten().map(|number| (number, kind_of(rest))));
+                prepared.extend(numbers.into_iter().flatten().map(|number| (number, reads_only(rest))));
                 None
             }
             CommandKind::Close => prepared.remove(&statement()).and(None),
@@ -153,8 +146,8 @@ impl Check {
             }
             _ => None,
         };
-        let (kind, is_sent) = of?;
-        *self.statements.entry(kind).or_default() += 1;
+        let is_sent = of?;
+        self.statements += 1;
         self.sent_by_default += u64::from(is_sent);
         Some(())
     }

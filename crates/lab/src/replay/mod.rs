@@ -7,6 +7,7 @@ mod explain;
 mod hash;
 pub mod import;
 pub mod log;
+mod places;
 pub mod play;
 pub mod reads;
 pub mod recording;

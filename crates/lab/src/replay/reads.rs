@@ -4,20 +4,6 @@ use crate::workload::sql::{acts, harm, split};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// What a statement is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    Read,
-    /// Changes rows, locks them, or may.
-    Write,
-    /// Changes tables, accounts and the like.
-    Ddl,
-    /// Of the session and its transactions: SET, USE, BEGIN, COMMIT.
-    Session,
-    Other,
-}
-
 /// Verbs of reads that `harm` does not know as such.
 const MORE_READS: [&str; 3] = ["USE", "DESCRIBE", "DESC"];
 
@@ -69,23 +55,6 @@ fn allows_writes(sql: &str) -> bool {
 pub fn sets_session(sql: &[u8]) -> bool {
     let has = |part: &[u8]| sql.windows(part.len()).any(|found| found.eq_ignore_ascii_case(part));
     matches!(head_verb(sql).as_str(), "SET" | "USE") || has(b":=") || has(b"INTO @")
-}
-
-/// The text as one statement, by its verb; `reads` is what `reads_only` says of it.
-pub fn kind(sql: &[u8], reads: bool) -> Kind {
-    match head_verb(sql).as_str() {
-        "SELECT" | "WITH" | "SHOW" | "EXPLAIN" | "DESCRIBE" | "DESC" | "VALUES" | "TABLE" => {
-            if reads {
-                Kind::Read
-            } else {
-                Kind::Write
-            }
-        }
-        verb if WRITES.contains(&verb) => Kind::Write,
-        "CREATE" | "ALTER" | "DROP" | "TRUNCATE" | "RENAME" | "GRANT" | "REVOKE" | "OPTIMIZE" => Kind::Ddl,
-        "SET" | "USE" | "BEGIN" | "START" | "COMMIT" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => Kind::Session,
-        _ => Kind::Other,
-    }
 }
 
 /// Whether it may use the next AUTO_INCREMENT number.
@@ -172,20 +141,5 @@ mod tests {
         assert!(reads_only(b"SELECT '\xff\xfe'"));
         let stored = BTreeSet::from(["PRICE".to_owned()]);
         assert!(reads_only(b"SELECT price(1)") && !only_reads(b"SELECT price(1)", &stored));
-    }
-
-    #[test]
-    fn statements_have_the_kind_of_their_verb() {
-        for (text, expected) in [
-            ("select 1", Kind::Read),
-            ("select 1 for update", Kind::Write),
-            ("replace into t values (1)", Kind::Write),
-            ("-- c\ncreate table t (a int)", Kind::Ddl),
-            ("set a = 1", Kind::Session),
-            ("call p()", Kind::Other),
-            ("", Kind::Other),
-        ] {
-            assert_eq!(kind(text.as_bytes(), reads_only(text.as_bytes())), expected, "{text}");
-        }
     }
 }

@@ -7,7 +7,6 @@ use crate::failure::Stopped;
 use crate::{format, out};
 use anyhow::Result;
 use evenkeel_lab::replay::check::{Check, Left, check};
-use evenkeel_lab::replay::reads::Kind;
 use std::process::ExitCode;
 
 /// Most databases that are named for people.
@@ -24,8 +23,6 @@ pub fn run(session: &Session, args: &Args) -> Result<ExitCode> {
 }
 
 fn text(check: &Check) -> String {
-    let total: u64 = check.statements.values().sum();
-    let kept = format!("{} of {}", format::count(check.sent_by_default), format::count(total));
     let mut lines = vec![
         ("source", source_of(check)),
         ("time", span(check)),
@@ -34,7 +31,6 @@ fn text(check: &Check) -> String {
         ("times", times(check)),
         ("not known", unknown(check)),
         ("databases", databases(check)),
-        ("sent", format!("{kept} statements, without --allow-writes")),
     ];
     lines.extend(check.left_out.iter().map(|(why, left)| ("left out", left_out(why, left))));
     lines.iter().map(|(name, words)| format!("{name:<12}{words}\n")).collect()
@@ -76,21 +72,9 @@ fn sessions(check: &Check) -> String {
 }
 
 fn statements(check: &Check) -> String {
-    let total: u64 = check.statements.values().sum();
-    let name = |kind: &Kind| match kind {
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::Ddl => "change tables or accounts",
-        Kind::Session => "set the session or its transaction",
-        Kind::Other => "do something else",
-    };
-    let kinds: Vec<String> = check
-        .statements
-        .iter()
-        .map(|(kind, count)| format!("{} {}", format::count(*count), name(kind)))
-        .collect();
-    let failed = format::count(check.with_error);
-    format!("{}: {}; {failed} failed, as far as it says", format::count(total), format::listed(&kinds))
+    let (all, failed) = (format::count(check.statements), format::count(check.with_error));
+    let sent = format::count(check.sent_by_default);
+    format!("{all}; at most {sent} are sent without --allow-writes; {failed} are known to have failed")
 }
 
 fn times(check: &Check) -> String {
@@ -105,7 +89,7 @@ fn times(check: &Check) -> String {
 
 /// What is not known of statements that it has.
 fn unknown(check: &Check) -> String {
-    let total: u64 = check.statements.values().sum();
+    let total = check.statements;
     let has_errors = check.sources.first().is_none_or(|header| header["has_errors"] != false);
     let known = [
         ("ends, which --order goes by,", check.with_end),

@@ -1,7 +1,8 @@
 //! Entries of a general log, as MariaDB and MySQL write it: one when a command comes.
 
+use super::entry::{Entry, Reader, Skipped, What};
 use super::text::{Line, version};
-use super::{Entry, Reader, Skipped, What, time};
+use super::time;
 use evenkeel_wire::capture::COMMAND_MAX;
 
 /// What a line says that begins an entry.

@@ -1,8 +1,8 @@
 //! SQL as text, with a line before a statement that says when, or without.
 
+use super::entry::{Entry, Reader, Skipped, What};
 use super::text::{Line, Text};
 use super::time::{self, Stamp};
-use super::{Entry, Reader, Skipped, What};
 use evenkeel_wire::capture::COMMAND_MAX;
 
 /// Statements, each of which ends by a semicolon at the end of a line.

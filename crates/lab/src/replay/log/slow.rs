@@ -1,8 +1,8 @@
 //! Entries of a slow log, as MariaDB, MySQL and Percona Server write them: one when an answer has ended.
 
+use super::entry::{Entry, Reader, Skipped, What};
 use super::text::{Line, version};
 use super::time::{self, Stamp};
-use super::{Entry, Reader, Skipped, What};
 use evenkeel_core::Nanos;
 
 /// A command other than a statement, as `Quit`.

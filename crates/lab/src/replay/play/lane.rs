@@ -1,8 +1,9 @@
 //! Commands that one client sends one after the other.
 
-use super::client::{Client, Command, Look};
+use super::client::{Client, Look};
 use super::order::Order;
 use super::plan::{Counts, Replay};
+use super::side::Command;
 use crate::replay::recording::Place;
 use evenkeel_core::Nanos;
 use evenkeel_os::Stop;

@@ -7,6 +7,7 @@ mod client;
 mod lane;
 mod order;
 mod plan;
+mod side;
 
 use super::recording::Place;
 use evenkeel_core::Nanos;
