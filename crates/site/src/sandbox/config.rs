@@ -79,7 +79,10 @@ impl Config<'_> {
             let name = if self.flavor == Flavor::MariaDb { LOG_SIZE.0 } else { LOG_SIZE.1 };
             lines.entry(name.into()).or_insert(size);
         }
+        // Temporary files may lie on another volume than those of the sandbox.
+        let tmpdir = lines.remove("tmpdir");
         lines.extend(self.ours());
+        lines.extend(tmpdir.map(|folder| ("tmpdir".to_owned(), folder)));
         let mut text =
             String::from("# Written by evenkeel at each start; changes are lost.\n[mysqld]\nskip_log_bin\n");
         for (name, value) in &lines {
@@ -200,7 +203,7 @@ fn takes_direct_io(dir: &Path) -> bool {
 const OURS: &str = "admin_address basedir bind_address bootstrap chroot daemonize datadir defaults_extra_file \
     defaults_file defaults_group_suffix init_file initialize_insecure log_error mysqlx \
     no_defaults pid_file plugin_dir plugin_load plugin_load_add port skip_grant_tables \
-    skip_name_resolve skip_networking socket tmpdir unix_socket user wsrep_provider";
+    skip_name_resolve skip_networking socket unix_socket user wsrep_provider";
 
 /// What the server takes away in front of a name that it does not know.
 const PREFIXES: [&str; 6] = ["autoset_", "disable_", "enable_", "loose_", "maximum_", "skip_"];

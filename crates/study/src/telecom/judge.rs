@@ -1,7 +1,8 @@
 //! What the runs come to, beside the published claims.
 
 use super::record::{
-    DAYS, DISPATCH, EXPORT, LOAD, LOGGED, MIXED, PUBLISHED_RECORDS, REPLAY, SPREAD, Setting, WATCHED,
+    APART, CHANNELS, DAYS, DISPATCH, EXPORT, LOAD, LOGGED, MIXED, PUBLISHED_RECORDS, REPLAY, SPREAD, Setting,
+    WATCHED, WITH_DATA,
 };
 use crate::format;
 use crate::harness::{
@@ -16,7 +17,7 @@ const SOURCE: &str = "telecom study: MySQL 5.1.41 with the InnoDB plugin 1.0.6, 
 const RULE: &str = "One way takes longer than another where the whole 95 % interval of the ratio of their times (over runs, \
                     Student's t) is above 1. Times differ little where it is within 20 % (watching: 5 %).";
 
-const CLAIMS: [Claim; 10] = [
+const CLAIMS: [Claim; 11] = [
     Claim::longer("tuning-shortens-the-load", LOAD, [&["untuned", "before"], &["tuned", "before"]])
         .published("InnoDB untuned takes more than 24 h for a day, tuned 12 h 32 min")
         .here("untuned_over_tuned", "untuned takes {} times as long"),
@@ -48,6 +49,9 @@ const CLAIMS: [Claim; 10] = [
         .rule(Rule::Near(0.2))
         .published("statements with small results take as long with 28 clients as with 12")
         .here("small_28_over_12", "the longest statement with a small result takes {} times as long"),
+    Claim::longer("tmpdir-apart-helps", CHANNELS, [&[WITH_DATA], &[APART]])
+        .published("with more than 20 clients, tmpdir on a storage channel of its own removes the bottleneck")
+        .here("with_data_over_apart", "28 clients take {} times as long with tmpdir on the disk of the data"),
     Claim::longer("watching-costs-little", WATCHED, [&[WATCHED], &["alone"]])
         .rule(Rule::Near(0.05))
         .published("watching by nmon cost too much, and by sar it did not")

@@ -16,7 +16,7 @@ use bench::{Bench, Files};
 use evenkeel_haul::load::Indexes;
 use evenkeel_site::sandbox::SandboxSpec;
 pub use judge::judge;
-use record::{CRASH, DAYS, DISPATCH, EXPORT, LOAD, MIXED, REPLAY, Setting, WATCHED, WAYS, Way};
+use record::{CHANNELS, CRASH, DAYS, DISPATCH, EXPORT, LOAD, MIXED, REPLAY, Setting, WATCHED, WAYS, Way};
 
 /// The study's name in plans and on the command line.
 pub const NAME: &str = "telecom";
@@ -84,6 +84,7 @@ impl Bed for Bench {
             (DISPATCH, ..) => 56.0 * all,
             (DAYS, ..) => 66.0 * all,
             (REPLAY, clients, _) => 21.0 * day + clients.parse().unwrap_or(1.0) * (1.0 + 30.0 * day),
+            (CHANNELS, ..) => 20.0 + 21.0 * day + 28.0 * (0.3 + 50.0 * day),
             (WATCHED, ..) => 8.0 + 261.0 * day,
             (MIXED, clients, _) => 21.0 * day + clients.parse().unwrap_or(1.0) * (0.3 + 25.0 * day),
             _ => 36.0 * day,
@@ -92,7 +93,7 @@ impl Bed for Bench {
         3.0 + records_s
     }
 
-    fn run(&mut self, _: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
+    fn run(&mut self, at: &At<'_, Setting>, order: &Order<'_>, _: Notify<'_>) -> Result<Option<Run>> {
         let name = order.level("way");
         let way = || -> Result<Way> {
             WAYS.into_iter().find(|way| way.name == name).ok_or_else(|| PublishedError::unreadable("way"))
@@ -109,6 +110,7 @@ impl Bed for Bench {
                 self.replay_run(part, clients, order.level("order"))
             }
             WATCHED => self.replay_run(WATCHED, CLIENTS_WATCHED, order.level("watch")),
+            CHANNELS => self.channels_run(at, order.level("tmpdir")),
             EXPORT => self.export_run(),
             _ => Err(PublishedError::unreadable("part")),
         };

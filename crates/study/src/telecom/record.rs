@@ -94,10 +94,23 @@ pub const REPLAY: &str = "replay";
 pub const MIXED: &str = "mixed";
 /// The log, while the server is watched or not.
 pub const WATCHED: &str = "watched";
+/// Large and small statements, while temporary files lie with the data or on a disk of their own.
+pub const CHANNELS: &str = "channels";
+pub const WITH_DATA: &str = "with-data";
+pub const APART: &str = "apart";
 /// In the order of the log.
 pub const LOGGED: &str = "logged";
 /// With large results as far apart as can be.
 pub const SPREAD: &str = "spread";
+
+/// MB per second that the disk of the data gives in the part `channels`, and its size in GB.
+const CHANNEL: (u64, u64) = (20, 4);
+
+/// Where the server of that part runs: its data on a disk of their own with a limit, and memory that leaves no room for temporary files.
+pub fn channel_domain(setting: &Setting) -> String {
+    let (rate, size) = CHANNEL;
+    format!("file-disk={size}G,disk-rate={rate}M,memory={}M", setting.pool_mib + 320)
+}
 
 /// All of them; each of its combinations is measured so often.
 pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
@@ -157,6 +170,11 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
             (WATCHED, "what watching costs"),
             "The log, sent by eight clients, while nobody or Evenkeel watches the server, as in a profile.".to_owned(),
             vec![Factor::named("watch", [("alone", "nobody watches"), (WATCHED, "watched")])],
+        ),
+        part(
+            (CHANNELS, "one storage channel, or two"),
+            "Mixed statements by 28 clients at a server whose disk is limited; with temporary files there, or on the machine's own disk.".to_owned(),
+            vec![Factor::named("tmpdir", [(WITH_DATA, "tmpdir with the data"), (APART, "tmpdir on a disk of its own")])],
         ),
     ]
 }

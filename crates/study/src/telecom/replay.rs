@@ -2,14 +2,15 @@
 //! beside small ones.
 
 use super::bench::{Bench, TABLE};
-use super::record::{MIXED, SPREAD, TUNED, WATCHED};
+use super::record::{CHANNELS, MIXED, SPREAD, Setting, TUNED, WATCHED, WITH_DATA, channel_domain};
 use crate::harness::Run;
 use crate::profile::Monitor;
-use crate::published::{PublishedError, Result, While, timed};
+use crate::published::{At, PrivateServer, PublishedError, Result, While, timed};
 use evenkeel_core::random::{Random, Seed};
 use evenkeel_haul::load::Indexes;
 use evenkeel_lab::replay::play::{Counts, Options, Pace, Replay, Who};
 use evenkeel_lab::replay::{Played, Recording};
+use evenkeel_site::sandbox::{DomainError, SandboxSpec};
 use evenkeel_wire::capture::{Answer, Asked, MAGIC, Opened, Record};
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,6 +25,8 @@ const SMALL_ROWS: u64 = 1_000;
 const HOURS_S: u64 = 10 * 3_600;
 /// Statements of each kind side by side.
 const SIDE_BY_SIDE: u64 = 100;
+/// As many as there were of the published clients.
+const CLIENTS_MOST: u32 = 28;
 /// Where not all rows are there, large results have this share of them at most.
 const SHARE_MAX: f64 = 0.5;
 
@@ -37,7 +40,7 @@ impl Bench {
         self.audit(days, &[TABLE], &mut run)?;
         let script = |large, small| self.script(rows, large, small);
         let log = match part {
-            MIXED => script(SIDE_BY_SIDE, 0)?.beside(script(0, SIDE_BY_SIDE)?),
+            MIXED | CHANNELS => script(SIDE_BY_SIDE, 0)?.beside(script(0, SIDE_BY_SIDE)?),
             _ => script(LARGE, STATEMENTS - LARGE)?,
         };
         let pid = self.server.pid()?;
@@ -57,6 +60,29 @@ impl Bench {
         run.set("large_s", in_s(&longest.large));
         run.set("small_s", in_s(&longest.small));
         Ok(run)
+    }
+
+    /// The same on a server of its own, with its temporary files there or elsewhere.
+    pub fn channels_run(&mut self, at: &At<'_, Setting>, tmpdir: &str) -> Result<Run> {
+        let name = format!("{}-channel", at.plan.private_name());
+        let mut spec = SandboxSpec::new(at.workplace.home, &name);
+        spec.domain = channel_domain(&at.setting)
+            .parse()
+            .map_err(|error: DomainError| PublishedError::wrong(error.to_string()))?;
+        spec.settings = at.setting.server(true).into_iter().collect();
+        // Sorts of large results become files.
+        spec.settings.insert("sort_buffer_size".to_owned(), "256K".to_owned());
+        let mut server = PrivateServer::up(&at.workplace, &spec)?;
+        if tmpdir == WITH_DATA {
+            // The disk is there now.
+            let data = at.workplace.home.join("sandboxes").join(&name).join("disk/data");
+            server.restart([("tmpdir".to_owned(), data.display().to_string())], &self.stop)?;
+        }
+        let server = std::mem::replace(&mut self.server, server);
+        let was_tuned = std::mem::replace(&mut self.is_tuned, true);
+        let done = self.replay_run(CHANNELS, CLIENTS_MOST, tmpdir);
+        (self.server, self.is_tuned) = (server, was_tuned);
+        done
     }
 
     /// Sends the log; the commands that were sent. An error of any of them ends the study.

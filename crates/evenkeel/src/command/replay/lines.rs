@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 const HEAD: &str = "due_s,number,session,client,digest,behind_ms";
 /// The last column: which log was sent to which servers, and how.
@@ -16,14 +15,9 @@ const REPLAY: &str = "replay";
 const OF_SERVER: [&str; 8] =
     ["lag_ms", "response_ms", "rows", "affected", "bytes", "warnings", "error", "hash"];
 
-/// A file that any thread writes to.
 pub struct Lines {
     path: PathBuf,
     replay: u64,
-    inner: Mutex<Inner>,
-}
-
-struct Inner {
     file: BufWriter<File>,
     line: String,
     /// The first error; nothing is written after it.
@@ -44,26 +38,22 @@ impl Lines {
     /// Writes to the end of a file that has lines.
     pub fn after(path: &Path, file: File, replay: u64) -> Self {
         let file = BufWriter::with_capacity(1 << 20, file);
-        let inner = Inner { file, line: String::new(), failed: None };
-        Self { path: path.to_owned(), replay, inner: Mutex::new(inner) }
+        Self { path: path.to_owned(), replay, file, line: String::new(), failed: None }
     }
 
     /// Writes one line; an error is kept for [`Lines::end`].
-    pub fn add(&self, played: &Played) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let Inner { file, line, failed } = &mut *inner;
-        if failed.is_some() || played.is_past {
+    pub fn add(&mut self, played: &Played) {
+        if self.failed.is_some() || played.is_past {
             return;
         }
-        line.clear();
-        put(line, played, self.replay);
-        *failed = file.write_all(line.as_bytes()).err();
+        self.line.clear();
+        put(&mut self.line, played, self.replay);
+        self.failed = self.file.write_all(self.line.as_bytes()).err();
     }
 
     /// Writes what is left.
-    pub fn end(self) -> Result<()> {
-        let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let done = inner.failed.take().map_or_else(|| inner.file.flush(), Err);
+    pub fn end(mut self) -> Result<()> {
+        let done = self.failed.take().map_or_else(|| self.file.flush(), Err);
         done.with_context(|| format!("writing {}", self.path.display()))
     }
 }

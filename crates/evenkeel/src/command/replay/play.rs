@@ -23,7 +23,7 @@ use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -31,6 +31,10 @@ use std::time::Duration;
 const LARGE: u64 = 10_000;
 /// Less is nothing to speak of.
 const BEHIND_MIN_MS: f64 = 0.01;
+/// Results that wait to be compared and written, at most.
+const QUEUE: usize = 1 << 13;
+/// As much of a statement goes with each of them: more than a comparison keeps.
+const SQL_MAX: usize = 9 << 10;
 const SHOW_EVERY: Nanos = Nanos::from_secs(5);
 
 /// What became of the commands, and of our own punctuality.
@@ -70,51 +74,62 @@ pub fn run(session: &Session, args: &Args, recording: &Recording, left_out: u64)
     let targets = args.targets.iter().map(|text| target(session, text)).collect::<Result<Vec<_>>>()?;
     let options = options(args, recording)?;
     check(session, args, recording, &targets)?;
-    if let Some(path) = &args.page {
-        // Now, and not after hours.
-        let made = File::options().append(true).create(true).open(path);
-        made.with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    // An earlier file is kept where a server refuses.
     let stored = &stored(session, &targets)?;
     let (time_zone, settings) = super::settings::compared(session, &targets)?;
-    let of = (targets.len(), fingerprint(args, recording));
-    let (past, lines) = match &args.csv {
-        Some(path) if args.resume => {
-            let (past, file) = Sent::open(path, of, recording)?;
-            (Some(past), Some(Lines::after(path, file, of.1)))
-        }
-        Some(path) => (None, Some(Lines::create(path, of)?)),
-        None => (None, None),
+    let (past, lines) = files(args, recording, targets.len())?;
+    let counts = &Counts::default();
+    let mut results = Results {
+        times: Times::default(),
+        comparison: Comparison::new(compared(&targets), names(args, &targets), args.tolerance / 100.0),
+        lines,
     };
-    let (counts, times) = (Counts::default(), Mutex::new(Times::default()));
-    let comparison =
-        Mutex::new(Comparison::new(compared(&targets), names(args, &targets), args.tolerance / 100.0));
-    let take = |played: &Played, sql: &[u8]| {
-        held(&times).note(played);
-        held(&comparison).take(played, &String::from_utf8_lossy(sql));
-        if let Some(lines) = &lines {
-            lines.add(played);
-        }
-    };
-    let (counts, stop, take) = (&counts, &session.stop, &take);
     let find = past.as_ref().map(|past| |client, number| past.find(client, number));
     let past_of = find.as_ref().map(|find| find as PastOf<'_>);
-    let (targets, time_zone) = (&targets[..], time_zone.as_deref());
-    let replay = Replay { recording, targets, options, time_zone, stored, counts, stop, take, past: past_of };
-    let commands = replay.commands();
-    let took = sent(session, args, (commands, counts), &replay)?;
-    if let Some(lines) = lines {
-        lines.end()?;
-    }
-    let mut report = held(&comparison).report(&mut |server, line| {
+    let (targets, stop) = (&targets[..], &session.stop);
+    let time_zone = time_zone.as_deref();
+    // What comes of it is taken by a thread of its own: whoever sends waits for nobody's lock and file.
+    let (sender, receiver) = mpsc::sync_channel::<(Played, Vec<u8>)>(QUEUE);
+    let (commands, took) = thread::scope(|scope| {
+        let results = &mut results;
+        scope.spawn(move || receiver.into_iter().for_each(|(played, sql)| results.take(&played, &sql)));
+        let take = move |played: &Played, sql: &[u8]| {
+            let _ = sender.send((played.clone(), sql[..sql.len().min(SQL_MAX)].to_vec()));
+        };
+        let take = &take;
+        let replay =
+            Replay { recording, targets, options, time_zone, stored, counts, stop, take, past: past_of };
+        let commands = replay.commands();
+        Ok::<_, anyhow::Error>((commands, sent(session, args, (commands, counts), &replay)?))
+    })?;
+    let Results { times, comparison, lines } = results;
+    let written = lines.map_or(Ok(()), Lines::end);
+    let mut report = comparison.report(&mut |server, line| {
         let mut control = Control::connect_within(targets.get(server)?, Duration::from_secs(5)).ok()?;
         explain(recording, &mut control, line.example, &line.sql)
     });
     report.caveats.extend(settings);
     let earlier = past.as_ref().map_or(0, Sent::count);
-    let outcome = Outcome { earlier, left_out, ..outcome(commands, counts, &held(&times), (took, report)) };
-    shown(session, args, &outcome)
+    let outcome = Outcome { earlier, left_out, ..outcome(commands, counts, &times, (took, report)) };
+    let code = shown(session, args, &outcome)?;
+    written.map(|()| code)
+}
+
+/// The files that are written and read. An earlier one was kept until now, where the servers have let us in.
+fn files(args: &Args, recording: &Recording, servers: usize) -> Result<(Option<Sent>, Option<Lines>)> {
+    if let Some(path) = &args.page {
+        // Now, and not after hours.
+        let made = File::options().append(true).create(true).open(path);
+        made.with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let of = (servers, fingerprint(args, recording));
+    match &args.csv {
+        Some(path) if args.resume => {
+            let (past, file) = Sent::open(path, of, recording)?;
+            Ok((Some(past), Some(Lines::after(path, file, of.1))))
+        }
+        Some(path) => Ok((None, Some(Lines::create(path, of)?))),
+        None => Ok((None, None)),
+    }
 }
 
 /// Prints it, and makes the page.
@@ -125,16 +140,12 @@ fn shown(session: &Session, args: &Args, outcome: &Outcome) -> Result<ExitCode> 
         let page = crate::report::replay::html(&outcome.comparison);
         out::file(path, &page).with_context(|| format!("writing {}", path.display()))?;
     }
-    Ok(
-        match (
-            session.stop.is_set(),
-            outcome.sent > 0 && outcome.unreachable == 0 && !outcome.comparison.is_finding,
-        ) {
-            (true, _) => signals::exit_code(),
-            (false, true) => ExitCode::SUCCESS,
-            (false, false) => ExitCode::from(FINDING),
-        },
-    )
+    let is_fine = outcome.sent > 0 && outcome.unreachable == 0 && !outcome.comparison.is_finding;
+    Ok(match session.stop.is_set() {
+        true => signals::exit_code(),
+        false if is_fine => ExitCode::SUCCESS,
+        false => ExitCode::from(FINDING),
+    })
 }
 
 /// Of the log, the servers, and how it is sent: a replay continues one that has the same.
@@ -153,8 +164,21 @@ fn target(session: &Session, text: &str) -> Result<Target> {
     Ok(Target { database: target.database.filter(|_| !names_none), ..target })
 }
 
-fn held<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+/// What comes of all commands.
+struct Results {
+    times: Times,
+    comparison: Comparison,
+    lines: Option<Lines>,
+}
+
+impl Results {
+    fn take(&mut self, played: &Played, sql: &[u8]) {
+        self.times.note(played);
+        self.comparison.take(played, &String::from_utf8_lossy(sql));
+        if let Some(lines) = &mut self.lines {
+            lines.add(played);
+        }
+    }
 }
 
 fn compared(targets: &[Target]) -> Mode {

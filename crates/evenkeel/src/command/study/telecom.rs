@@ -11,7 +11,7 @@ use clap::value_parser;
 use evenkeel_os::free_bytes;
 use evenkeel_sense::Machine;
 use evenkeel_study::harness::Plan;
-use evenkeel_study::telecom::record::{Setting, parts};
+use evenkeel_study::telecom::record::{CHANNELS, Setting, parts};
 pub use evenkeel_study::telecom::{NAME, QUESTION};
 
 /// As published.
@@ -26,7 +26,7 @@ Examples:
   evenkeel study telecom
       half an hour or more on two cores
   evenkeel study telecom --quick
-      a rough look within four minutes, one run of each
+      a rough look within ten minutes, one run of each
   evenkeel study telecom records=1000000 parts=load,crash
   evenkeel study telecom records=70000000 --repeats 1
       the published size: it takes days, and says how many before it begins")]
@@ -34,7 +34,8 @@ pub struct Settings {
     /// Records of a day [default: 100000; --quick: 10000; published: 70000000]
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1_000..=1_000_000_000))]
     records: Option<u64>,
-    /// Only these parts: export, load, crash, dispatch, days, replay, mixed, watched
+    /// Only these parts: export, load, crash, dispatch, days, replay, mixed, watched; and channels, which needs root and is made only
+    /// where it is named
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     parts: Vec<String>,
     /// Seed of records and order
@@ -48,7 +49,10 @@ pub fn plan(session: &Session, args: &Args) -> Result<Plan> {
     let records = of.records.unwrap_or(if args.quick { 10_000 } else { 100_000 });
     let setting = Setting::here((records, DAYS), of.seed, Machine::read(None).memory_bytes);
     let all = parts(&setting, args.repeats.unwrap_or(if args.quick { 1 } else { 3 }));
-    let parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;
+    let mut parts = keys::chosen(&of.parts, all, |part| part.name.as_str(), "")?;
+    if of.parts.is_empty() {
+        parts.retain(|part| part.name != CHANNELS);
+    }
     let home = session.home.display();
     std::fs::create_dir_all(&session.home).with_context(|| format!("making {home}"))?;
     let free = free_bytes(&session.home).with_context(|| format!("asking how much room {home} has"))?;
