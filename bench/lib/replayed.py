@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from .process import end, ends_with_bench
+from .process import end, ends_with_bench, free_port
 from .why.bed import Bed
 
 LOGS = ["--set", "general_log=ON", "--set", "slow_query_log=ON", "--set", "long_query_time=0", "--set", "log_output=FILE",
@@ -125,12 +125,6 @@ def is_finding(line):
     """Whether another result, or a response time that is worse, is said of a kind of statement."""
     differs = any(difference["kind"] != "warnings" for difference in line["differences"])
     return differs or (line["timing"] or {}).get("speed") == "worse"
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def wait_for(port):
