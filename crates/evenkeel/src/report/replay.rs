@@ -196,7 +196,7 @@ mod tests {
             "Plan at 10.11",
             "Plan at 11.8",
             "new errors: 20",
-            "asked twice",
+            "ran them twice",
         ] {
             assert!(page.contains(part), "{part}");
         }
