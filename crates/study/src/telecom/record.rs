@@ -112,6 +112,36 @@ pub fn channel_domain(setting: &Setting) -> String {
     format!("file-disk={size}G,disk-rate={rate}M,memory={}M", setting.pool_mib + 320)
 }
 
+/// Those in which clients send a log.
+fn replays(repeats: u32) -> [Part; 4] {
+    let part = |(name, title), about, factors| Part::new(name, title, about, factors, repeats);
+    [
+        part(
+            (REPLAY, "a log, replayed"),
+            "5,112 statements, 63 of them with large results; each client sends them all, one after the other.".to_owned(),
+            vec![
+                Factor::named("clients", [("1", "1 client"), ("4", "4 clients"), ("8", "8 clients"), ("12", "12 clients")]),
+                Factor::named("order", [(LOGGED, "as logged"), (SPREAD, "large results apart")]),
+            ],
+        ),
+        part(
+            (MIXED, "large and small statements side by side"),
+            "Half of the clients send 100 statements with large results, the others 100 with small ones.".to_owned(),
+            vec![Factor::named("clients", [("12", "12 clients"), ("20", "20 clients"), ("28", "28 clients")])],
+        ),
+        part(
+            (WATCHED, "what watching costs"),
+            "The log, sent by eight clients, while nobody or Evenkeel watches the server, as in a profile.".to_owned(),
+            vec![Factor::named("watch", [("alone", "nobody watches"), (WATCHED, "watched")])],
+        ),
+        part(
+            (CHANNELS, "one storage channel, or two"),
+            "Mixed statements by 28 clients at a server whose disk is limited; with temporary files there, or on the machine's own disk.".to_owned(),
+            vec![Factor::named("tmpdir", [(WITH_DATA, "tmpdir with the data"), (APART, "tmpdir on a disk of its own")])],
+        ),
+    ]
+}
+
 /// All of them; each of its combinations is measured so often.
 pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
     let (records, days) = (count(setting.records), setting.days);
@@ -153,28 +183,8 @@ pub fn parts(setting: &Setting, repeats: u32) -> Vec<Part> {
             format!("{days} days of {records} records, InnoDB tuned: convert, load, dispatch, audit."),
             vec![Factor::named("source", sources)],
         ),
-        part(
-            (REPLAY, "a log, replayed"),
-            "5,112 statements, 63 of them with large results; each client sends them all, one after the other.".to_owned(),
-            vec![
-                Factor::named("clients", [("1", "1 client"), ("4", "4 clients"), ("8", "8 clients"), ("12", "12 clients")]),
-                Factor::named("order", [(LOGGED, "as logged"), (SPREAD, "large results apart")]),
-            ],
-        ),
-        part(
-            (MIXED, "large and small statements side by side"),
-            "Half of the clients send 100 statements with large results, the others 100 with small ones.".to_owned(),
-            vec![Factor::named("clients", [("12", "12 clients"), ("20", "20 clients"), ("28", "28 clients")])],
-        ),
-        part(
-            (WATCHED, "what watching costs"),
-            "The log, sent by eight clients, while nobody or Evenkeel watches the server, as in a profile.".to_owned(),
-            vec![Factor::named("watch", [("alone", "nobody watches"), (WATCHED, "watched")])],
-        ),
-        part(
-            (CHANNELS, "one storage channel, or two"),
-            "Mixed statements by 28 clients at a server whose disk is limited; with temporary files there, or on the machine's own disk.".to_owned(),
-            vec![Factor::named("tmpdir", [(WITH_DATA, "tmpdir with the data"), (APART, "tmpdir on a disk of its own")])],
-        ),
     ]
+    .into_iter()
+    .chain(replays(repeats))
+    .collect()
 }
