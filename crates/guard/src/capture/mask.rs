@@ -1,24 +1,47 @@
 //! Statements that hold the password of an account, and values that are masked on request.
 
-/// Words behind which a server's statements have the password of an account, and what follows them: another word, or a sign.
-const SECRETS: [(&[u8], &[&[u8]]); 5] = [
-    (b"IDENTIFIED", &[b"BY", b"WITH", b"VIA", b"AS"]),
-    (b"PASSWORD", &[b"(", b"'", b"\"", b"FOR"]),
-    (b"SET PASSWORD", &[b""]),
-    (b"MASTER_PASSWORD", &[b""]),
-    (b"SOURCE_PASSWORD", &[b""]),
-];
+use memchr::memchr2_iter;
 
-/// Whether it may hold the password of an account, as CREATE USER, SET PASSWORD and CHANGE MASTER do.
+/// Whether it may hold the password of an account, as CREATE USER, SET PASSWORD and CHANGE MASTER do. What an application stores as a
+/// password is data.
 pub fn has_password(sql: &[u8]) -> bool {
-    SECRETS.iter().any(|(word, next)| {
-        let places = sql.windows(word.len()).enumerate().filter(|(_, part)| part.eq_ignore_ascii_case(word));
-        places.into_iter().any(|(at, _)| {
-            let rest = sql[at + word.len()..].trim_ascii_start();
-            next.iter()
-                .any(|next| rest.get(..next.len()).is_some_and(|start| start.eq_ignore_ascii_case(next)))
+    // By a rare letter of each word: every statement of the load is looked through.
+    let identified = around(sql, b"IDENTIFIED", 6, |_, after| {
+        [&b"BY"[..], b"WITH", b"VIA", b"AS"].iter().any(|word| begins(after, word))
+    });
+    identified
+        || around(sql, b"PASSWORD", 4, |before, after| {
+            [&b"("[..], b"'", b"\""].iter().any(|sign| begins(after, sign))
+                || ends(before, b"MASTER_")
+                || ends(before, b"SOURCE_")
+                || ends(before, b"SET") && is_start(&before[..before.len() - 3])
         })
+}
+
+/// Whether the word stands somewhere between texts that are `right`, without the blanks around it; `letter` is the place of a letter in it.
+fn around(sql: &[u8], word: &[u8], letter: usize, right: impl Fn(&[u8], &[u8]) -> bool) -> bool {
+    let places = memchr2_iter(word[letter], word[letter].to_ascii_lowercase(), sql);
+    places.filter_map(|at| at.checked_sub(letter)).any(|at| {
+        begins(&sql[at..], word)
+            && right(sql[..at].trim_ascii_end(), sql[at + word.len()..].trim_ascii_start())
     })
+}
+
+fn begins(text: &[u8], word: &[u8]) -> bool {
+    text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+fn ends(text: &[u8], word: &[u8]) -> bool {
+    text.len().checked_sub(word.len()).is_some_and(|at| text[at..].eq_ignore_ascii_case(word))
+}
+
+/// Whether a statement begins behind this text: UPDATE t SET password is none of an account.
+fn is_start(before: &[u8]) -> bool {
+    let before = before.trim_ascii_end();
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii_start();
+    before.is_empty()
+        || [&b";"[..], b"*/"].iter().any(|end| before.ends_with(end))
+        || [&b"--"[..], b"#"].iter().any(|start| line.starts_with(start))
 }
 
 /// Replaces values by `x` and `1`, in comments too. What is left is as long, and a statement still.
@@ -107,6 +130,7 @@ mod tests {
             "/* don't log */ ALTER USER a IDENTIFIED  WITH x AS 0x7333637265",
             "-- it's new\nSET PASSWORD FOR a = PASSWORD('s3cret')",
             "set password = 's3cret'",
+            "SELECT 1; set\tpassword for a = 's3cret'",
             "SELECT 1; GRANT ALL ON *.* TO a IDENTIFIED BY 's3cret'",
             "CHANGE MASTER TO MASTER_PASSWORD='s3cret'",
             "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (PASSWORD 's3cret')",
@@ -119,6 +143,9 @@ mod tests {
             "SELECT id FROM users WHERE email = 'a' AND password='b'",
             "INSERT INTO users (name, password) VALUES ('a', 'b')",
             "SELECT 'identified'",
+            "UPDATE users SET password = 'a' WHERE id = 1",
+            "INSERT INTO users SET password='a'",
+            "INSERT INTO mail VALUES ('Reset your password for the shop')",
         ] {
             assert!(!has_password(sql.as_bytes()), "{sql}");
         }

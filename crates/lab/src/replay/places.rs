@@ -48,9 +48,6 @@ impl Place {
 pub struct SessionIndex {
     /// Its number in the capture, which a later session may have again.
     pub session: u64,
-    /// Nanoseconds since 1970.
-    pub opened: u64,
-    pub closed: Option<u64>,
     pub user: Vec<u8>,
     pub database: Vec<u8>,
     /// It had begun before the recording: what it had set and prepared by then is not known.

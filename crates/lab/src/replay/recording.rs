@@ -38,8 +38,10 @@ pub struct Recording {
     sessions: Vec<SessionIndex>,
     /// Its times are to the second.
     is_coarse: bool,
-    /// When the logs began of which each is sent at the same time as the first, nanoseconds since 1970.
-    others_began: Vec<u64>,
+    /// When each of the logs began that are sent at the same time, wherever it was moved to; nanoseconds since 1970.
+    began: Vec<u64>,
+    /// Its times are those that a client waits, as ours. A slow log has the server's part alone.
+    pub has_round_trips: bool,
     pub left_out: Vec<LeftOut>,
     /// Records that could not be read.
     pub damaged: u64,
@@ -74,11 +76,10 @@ impl Recording {
     pub fn beside(mut self, mut other: Self) -> Self {
         let (later, logs) = (self.began().wrapping_sub(other.began()), self.logs());
         let (files, moved) = (self.files.len() as u64, |at: u64| at.wrapping_add(later));
-        self.others_began.push(other.began());
-        self.others_began.append(&mut other.others_began);
+        self.began.append(&mut other.began);
+        self.has_round_trips &= other.has_round_trips;
         for session in &mut other.sessions {
             session.log += logs;
-            (session.opened, session.closed) = (moved(session.opened), session.closed.map(moved));
             for place in &mut session.commands {
                 (place.start, place.at) = (moved(place.start), place.at + (files << OFFSET_BITS));
                 place.end = place.end().map_or(UNKNOWN, moved);
@@ -97,7 +98,7 @@ impl Recording {
 
     /// How many logs are sent at the same time.
     pub fn logs(&self) -> u32 {
-        self.sessions.iter().map(|session| session.log + 1).max().unwrap_or(1)
+        self.began.len().max(1) as u32
     }
 
     pub fn sessions(&self) -> &[SessionIndex] {
@@ -106,19 +107,12 @@ impl Recording {
 
     /// When the first command was sent, nanoseconds since 1970; 0 without any.
     pub fn began(&self) -> u64 {
-        let first = self.sessions.iter().filter_map(|session| session.commands.first());
-        first.map(|place| place.start).min().unwrap_or_default()
+        self.log_began(0)
     }
 
-    /// When the log of a session began, wherever it was moved to.
-    pub fn log_began(&self, session: &SessionIndex) -> u64 {
-        let other = (session.log as usize).checked_sub(1).and_then(|log| self.others_began.get(log));
-        other.copied().unwrap_or_else(|| self.began())
-    }
-
-    /// Whether its times are those that a client waits, as ours. A slow log has the server's part alone.
-    pub fn has_round_trips(&self) -> bool {
-        self.headers.iter().all(|header| header["source"] != "slow-log")
+    /// When this one of the logs began, before it was moved beside the first.
+    pub fn log_began(&self, log: u32) -> u64 {
+        self.began.get(log as usize).copied().unwrap_or_default()
     }
 
     /// All commands, of all sessions.
@@ -200,6 +194,9 @@ impl Indexing {
         if recording.is_coarse {
             spread(&mut recording.sessions);
         }
+        let first = recording.sessions.iter().filter_map(|session| session.commands.first());
+        recording.began = vec![first.map(|place| place.start).min().unwrap_or_default()];
+        recording.has_round_trips = recording.headers.iter().all(|header| header["source"] != "slow-log");
         rank(&mut recording.sessions, recording.is_coarse);
         recording
     }
@@ -227,12 +224,7 @@ impl Indexing {
         match record {
             Record::Opened(opened) => self.opened(opened),
             Record::Asked(asked) => self.asked(asked, at)?,
-            Record::Closed { session, at } => {
-                let place = self.open.remove(session);
-                if let Some(session) = place.and_then(|place| self.recording.sessions.get_mut(place)) {
-                    session.closed = Some(*at);
-                }
-            }
+            Record::Closed { session, .. } => drop(self.open.remove(session)),
             Record::LeftOut(left) => self.recording.left_out.push(*left),
             Record::Ended { left_out, .. } => {
                 self.is_ended = true;
@@ -250,7 +242,6 @@ impl Indexing {
         self.open.insert(opened.session, self.recording.sessions.len());
         self.recording.sessions.push(SessionIndex {
             session: opened.session,
-            opened: opened.at,
             user: opened.user.to_vec(),
             database: opened.database.to_vec(),
             is_late: opened.is_late,

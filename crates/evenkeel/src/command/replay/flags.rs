@@ -39,7 +39,7 @@ pub struct Args {
     pub clients: Option<u32>,
     /// 1x as recorded, 2x twice as fast, or flat: no waiting, each session sends its next command once the last one is answered
     #[arg(long, value_name = "PACE", default_value = "1x", value_parser = pace)]
-    pub pace: PaceArg,
+    pub pace: Pace,
     /// Also send statements that change data or schema
     #[arg(long)]
     pub allow_writes: bool,
@@ -76,17 +76,13 @@ pub struct Args {
     pub json: bool,
 }
 
-/// A pace as a flag.
-#[derive(Clone, Copy, Debug)]
-pub struct PaceArg(pub Pace);
-
-fn pace(text: &str) -> Result<PaceArg, String> {
+fn pace(text: &str) -> Result<Pace, String> {
     if text == "flat" {
-        return Ok(PaceArg(Pace::Flat));
+        return Ok(Pace::Flat);
     }
     let times = text.strip_suffix('x').and_then(|times| times.parse().ok());
     let times = times.filter(|times| (1e-3..=1e3).contains(times));
-    times.map(|times| PaceArg(Pace::Times(times))).ok_or_else(|| "write 1x, 0.5x, 10x or flat".to_owned())
+    times.map(Pace::Times).ok_or_else(|| "write 1x, 0.5x, 10x or flat".to_owned())
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {

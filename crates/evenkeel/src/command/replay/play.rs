@@ -73,9 +73,12 @@ struct Times {
 pub fn run(session: &Session, args: &Args, recording: &Recording, left_out: u64) -> Result<ExitCode> {
     let targets = args.targets.iter().map(|text| target(session, text)).collect::<Result<Vec<_>>>()?;
     let options = options(args, recording)?;
-    check(session, args, recording, &targets)?;
-    let stored = &stored(session, &targets)?;
-    let (time_zone, settings) = super::settings::compared(session, &targets)?;
+    let controls = targets.iter().map(|target| Control::connect_until(target, &session.stop));
+    let mut controls = controls.collect::<Result<Vec<_>, _>>()?;
+    check(args, recording, &targets, &mut controls)?;
+    let stored = &stored(&targets, &mut controls)?;
+    let (time_zone, settings) = super::settings::compared(&mut controls)?;
+    drop(controls);
     let (past, lines) = files(args, recording, targets.len())?;
     let counts = &Counts::default();
     let mut results = Results {
@@ -99,8 +102,8 @@ pub fn run(session: &Session, args: &Args, recording: &Recording, left_out: u64)
         let replay =
             Replay { recording, targets, options, time_zone, stored, counts, stop, take, past: past_of };
         let commands = replay.commands();
-        Ok::<_, anyhow::Error>((commands, sent(session, args, (commands, counts), &replay)?))
-    })?;
+        (commands, sent(session, args, (commands, counts), &replay))
+    });
     let Results { times, comparison, lines } = results;
     let written = lines.map_or(Ok(()), Lines::end);
     let mut report = comparison.report(&mut |server, line| {
@@ -217,7 +220,7 @@ fn options(args: &Args, recording: &Recording) -> Result<Options> {
     let shift_to = args.shift_dates.then(|| Nanos::from(clock::unix_time()).0);
     Ok(Options {
         who,
-        pace: args.pace.0,
+        pace: args.pace,
         writes: args.allow_writes,
         ordered: args.order,
         spread: args.spread.then_some(LARGE),
@@ -226,18 +229,17 @@ fn options(args: &Args, recording: &Recording) -> Result<Options> {
     })
 }
 
-/// What a statement may call.
-const HIDDEN: &str = "SELECT (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ('mysql', 'sys')) + \
+/// How many of them there are.
+const TRIGGERS_AND_ROUTINES: &str = "SELECT (SELECT COUNT(*) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ('mysql', 'sys')) + \
                       (SELECT COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA NOT IN ('mysql', 'sys'))";
 
 /// Refuses to write to the server that was recorded, and where nobody said that it may be written.
-fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Target]) -> Result<()> {
+fn check(args: &Args, recording: &Recording, targets: &[Target], controls: &mut [Control]) -> Result<()> {
     if !args.allow_writes {
         return Ok(());
     }
-    for (text, target) in args.targets.iter().zip(targets) {
-        let mut control = Control::connect_until(target, &session.stop)?;
-        let own = identity(&mut control)?;
+    for ((text, target), control) in args.targets.iter().zip(targets).zip(controls) {
+        let own = identity(control)?;
         let host = own.get("hostname").map(String::as_str).unwrap_or_default();
         if recording.headers.iter().any(|header| is_same(&header["server"], &own)) {
             return Err(anyhow!(
@@ -246,7 +248,7 @@ fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Targe
             .hint("send it to a copy of the server, or leave out --allow-writes");
         }
         let is_general = recording.headers.iter().any(|header| header["source"] == "general-log");
-        if is_general && control.query_value(HIDDEN)?.is_some_and(|count| count != "0") {
+        if is_general && control.query_value(TRIGGERS_AND_ROUTINES)?.is_some_and(|count| count != "0") {
             return Err(anyhow!("{target} has triggers or stored routines, and a general log has their statements too: they would be executed twice"))
                 .hint("replay a capture or a slow log, or leave out --allow-writes");
         }
@@ -259,10 +261,9 @@ fn check(session: &Session, args: &Args, recording: &Recording, targets: &[Targe
 }
 
 /// Names of the stored functions of all servers.
-fn stored(session: &Session, targets: &[Target]) -> Result<BTreeSet<String>> {
+fn stored(targets: &[Target], controls: &mut [Control]) -> Result<BTreeSet<String>> {
     let mut all = BTreeSet::new();
-    for target in targets {
-        let mut control = Control::connect_until(target, &session.stop)?;
+    for (target, control) in targets.iter().zip(controls) {
         let found = control
             .stored_functions()
             .map_err(|error| anyhow!("cannot list stored functions of {target}: {error}"));
@@ -272,14 +273,9 @@ fn stored(session: &Session, targets: &[Target]) -> Result<BTreeSet<String>> {
 }
 
 /// Does it, and shows how far it is; how long it took.
-fn sent(
-    session: &Session,
-    args: &Args,
-    (commands, counts): (u64, &Counts),
-    replay: &Replay<'_>,
-) -> Result<Nanos> {
+fn sent(session: &Session, args: &Args, (commands, counts): (u64, &Counts), replay: &Replay<'_>) -> Nanos {
     let (over, clock, lasts) = (AtomicBool::new(false), Clock::start(), replay.lasts());
-    let done = thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(|| {
             let mut view = View::new(mode(session, args.json));
             let mut next = SHOW_EVERY;
@@ -292,12 +288,10 @@ fn sent(
                 thread::sleep(Duration::from_millis(50));
             }
         });
-        let done = replay.run();
+        replay.run();
         over.store(true, Ordering::Relaxed);
-        done
     });
-    done?;
-    Ok(clock.now())
+    clock.now()
 }
 
 /// The time left is that of the recording, or goes by what was sent.
@@ -354,7 +348,7 @@ fn text(outcome: &Outcome, has_lines: bool) -> String {
         (outcome.unknown, "not sent: their prepared statement, file or login is not in the recording"),
         (outcome.unreadable, "not sent: the recording cannot be read there"),
         (outcome.left_out, "not in the recording: they were left out (--check says why)"),
-        (outcome.unreachable, "not sent: the server could not be reached"),
+        (outcome.unreachable, "without an answer: a server could not be reached"),
         (outcome.lost_connections, "connections lost"),
         (outcome.renumbered, "inserted with other AUTO_INCREMENT numbers: the account may not set insert_id"),
         (outcome.out_of_order, "sent out of order: still waiting for an earlier command after 10 s"),

@@ -1,9 +1,8 @@
 //! Settings of two servers by which the same statement has other results.
 
-use crate::command::Session;
 use anyhow::{Context, Result};
 use evenkeel_core::caveat::{Caveat, Severity};
-use evenkeel_site::server::{Control, Target};
+use evenkeel_site::server::Control;
 
 const NAMES: [&str; 7] = [
     "sql_mode",
@@ -16,15 +15,14 @@ const NAMES: [&str; 7] = [
 ];
 
 /// The time zone that sessions of both get where the servers differ in theirs, and what else differs.
-pub fn compared(session: &Session, targets: &[Target]) -> Result<(Option<String>, Option<Caveat>)> {
+pub fn compared(controls: &mut [Control]) -> Result<(Option<String>, Option<Caveat>)> {
     let mut all = Vec::new();
-    for target in targets {
-        let mut control = Control::connect_until(target, &session.stop)?;
-        let what = || format!("asking {target} for its settings");
+    for control in controls {
+        let what = "asking a server for its settings";
         let zone =
-            control.query_value("SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW())").with_context(what)?;
+            control.query_value("SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP(), NOW())").context(what)?;
         let zone = zone.and_then(|minutes| minutes.parse::<i32>().ok()).unwrap_or_default();
-        all.push((zone, control.variables().with_context(what)?));
+        all.push((zone, control.variables().context(what)?));
     }
     let [(zone, first), (other, second)] = &all[..] else { return Ok((None, None)) };
     let mut differ: Vec<&str> =

@@ -120,7 +120,7 @@ impl<'a> Client<'a> {
             behind: Nanos::ZERO,
             digest: text.digest,
             recorded: command.asked.answer,
-            recorded_time: command.place.time().filter(|_| self.replay.recording.has_round_trips()),
+            recorded_time: command.place.time().filter(|_| self.replay.recording.has_round_trips),
             answers: Default::default(),
             again: None,
             is_past: false,
@@ -131,7 +131,7 @@ impl<'a> Client<'a> {
         Rc::new(Text {
             sql: sql.to_vec(),
             reads: only_reads(sql, self.replay.stored),
-            inserts: inserts(sql),
+            inserts: self.replay.options.writes && inserts(sql),
             digest: digest_of(sql),
         })
     }

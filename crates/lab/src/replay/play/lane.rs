@@ -84,7 +84,7 @@ impl Lane<'_> {
                 let ready = due.max(free).max(waited.unwrap_or_else(|| clock.now()));
                 let text = if let Look::Ask(text) = &look { Some(&**text) } else { None };
                 let took = client.send(&command, text, (due, ready), clock);
-                // Whatever else took time since then is ours, and makes no later command less late.
+                // All other time since then is our delay, and shows in the lag of the commands that follow.
                 free = ready + took;
             }
             over(&place);

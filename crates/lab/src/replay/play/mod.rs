@@ -12,7 +12,6 @@ mod side;
 use super::recording::Place;
 use evenkeel_core::Nanos;
 use evenkeel_os::clock::Clock;
-use evenkeel_site::server::{Control, TargetError};
 use lane::{Course, Lane, Step};
 use order::Order;
 pub use plan::{Counts, Options, Pace, Past, PastOf, Replay, Taker, Who};
@@ -26,11 +25,8 @@ pub const SESSIONS_MAX: usize = 512;
 const SPARE: usize = 4;
 
 impl Replay<'_> {
-    /// Sends all of it; what was sent until somebody stops it was taken. Fails where a first connection to a server does.
-    pub fn run(&self) -> Result<(), TargetError> {
-        for target in self.targets {
-            Control::connect_until(target, self.stop)?;
-        }
+    /// Sends all of it; what was sent until somebody stops it was taken.
+    pub fn run(&self) {
         let all = self.all();
         let lanes = self.lanes(&all);
         let times = if let Pace::Times(times) = self.options.pace { Some(times) } else { None };
@@ -46,7 +42,6 @@ impl Replay<'_> {
                 });
             }
         });
-        Ok(())
     }
 
     /// How long it lasts at this pace; `None` where it goes as fast as answers come.

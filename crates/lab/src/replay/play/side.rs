@@ -231,8 +231,8 @@ fn bound_at(parameters: u16) -> usize {
 /// By which the dates of a command move.
 fn days(replay: &Replay<'_>, command: &Command<'_>) -> i32 {
     let session = replay.recording.sessions().get(command.session as usize);
-    let age = |(to, session): (u64, _)| to.saturating_sub(replay.recording.log_began(session));
-    replay.options.shift_to.zip(session).map_or(0, |both| (age(both) / DAY) as i32)
+    let Some((to, session)) = replay.options.shift_to.zip(session) else { return 0 };
+    (to.saturating_sub(replay.recording.log_began(session.log)) / DAY) as i32
 }
 
 /// The database that a USE names.
